@@ -1,0 +1,56 @@
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test real check bench soak manifests doctor lock format
+
+help: ## list these targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv with the locked dependencies
+
+$(STAMP): requirements.lock pyproject.toml
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make setup PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: setup ## a living landscape on this machine (Ctrl-C stops it)
+	@$(BIN)/espalier dev
+
+test: setup ## every test that can run here
+	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory real; fi
+	@$(BIN)/python -m pytest --durations=15
+
+real: setup ## build the real control planes from their Go modules, once
+	@$(BIN)/python -m webhook.planes.build
+
+check: setup ## format, lint, types, import contracts
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: setup ## let ruff format and mend what it can
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup ## benchmarks, written to benchmarks/results/
+	@$(BIN)/python -m benchmarks
+
+soak: setup ## full fault campaigns (long)
+	@ESPALIER_SOAK=1 $(BIN)/python -m pytest tests/faults --timeout=0 -q
+
+manifests: setup ## regenerate CRDs, RBAC and webhook configurations
+	@$(BIN)/espalier manifests --standalone --write manifests
+
+doctor: setup ## what is missing on this machine
+	@$(BIN)/espalier doctor
+
+lock: ## resolve the dependencies anew into requirements.lock
+	@$(BIN)/pip-compile --quiet --allow-unsafe --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --strip-extras --extra dev --output-file requirements.lock pyproject.toml
