@@ -1,0 +1,56 @@
+"""Write values as Go does, since Kubernetes' messages are made of such text."""
+
+import re
+from typing import Any
+
+import orjson
+
+_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+_PLAIN = re.compile(r"[ !#-\[\]-~]*\Z")
+
+
+def quote(text: str) -> str:
+    """Quote as Go's %q."""
+    if _PLAIN.match(text):
+        return f'"{text}"'
+    return '"' + "".join(_quoted(char) for char in text) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char == " " or char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def number(value: float) -> str:
+    """Write a number as Go's %v: integral floats without a fraction, exponents from 1e21 on."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value)
+
+
+def to_json(value: Any) -> str:
+    """Marshal as encoding/json: sorted keys, and the HTML characters escaped."""
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    if "<" in text or ">" in text or "&" in text:
+        text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return text
