@@ -1,0 +1,216 @@
+"""Structural schemas of custom resources: default, prune and validate as Kubernetes does."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from webhook.api import schemachecks, schemalists
+from webhook.api.fielderrors import ROOT, FieldError
+from webhook.api.formats import FORMATS
+
+#: What an object carries beside its schema: never pruned at the root of a resource.
+META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+_NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+
+class Schema:
+    """One node of an openAPIV3Schema, compiled once and then applied to many objects."""
+
+    __slots__ = (
+        "additional", "additional_allowed", "all_of", "any_of", "default", "embedded", "enum",
+        "format", "has_default", "has_rules", "int_or_string", "items", "limits", "list_keys",
+        "list_type", "max_items", "max_length", "max_properties", "min_items", "min_length",
+        "min_properties", "multiple_of", "not_", "nullable", "one_of", "pattern", "preserve",
+        "properties", "raw", "required", "rules", "types", "unique_items",
+    )  # fmt: skip
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+        self.int_or_string = bool(raw.get("x-kubernetes-int-or-string"))
+        self.types: tuple[str, ...] = (raw["type"],) if raw.get("type") else ()
+        if self.int_or_string:
+            self.types = ("integer", "string")
+        self.nullable = bool(raw.get("nullable"))
+        self.preserve = bool(raw.get("x-kubernetes-preserve-unknown-fields"))
+        self.embedded = bool(raw.get("x-kubernetes-embedded-resource"))
+        self.has_default = raw.get("default") is not None
+        self.default = raw.get("default")
+        self._compile_children(raw)
+        self._compile_constraints(raw)
+        self.has_rules: bool = bool(self.rules) or any(
+            child.has_rules for child in self._children()
+        )
+
+    def _compile_children(self, raw: Mapping[str, Any]) -> None:
+        self.properties = {
+            name: Schema(child) for name, child in (raw.get("properties") or {}).items()
+        }
+        additional = raw.get("additionalProperties")
+        self.additional_allowed = additional is not False
+        self.additional: Schema | None = None
+        if isinstance(additional, Mapping):
+            self.additional = Schema(additional)
+        elif additional is True:
+            self.additional = Schema({"x-kubernetes-preserve-unknown-fields": True})
+        items = raw.get("items")
+        self.items = Schema(items) if isinstance(items, Mapping) else None
+        self.all_of = [Schema(child) for child in raw.get("allOf") or ()]
+        self.any_of = [Schema(child) for child in raw.get("anyOf") or ()]
+        self.one_of = [Schema(child) for child in raw.get("oneOf") or ()]
+        self.not_ = Schema(raw["not"]) if raw.get("not") is not None else None
+
+    def _compile_constraints(self, raw: Mapping[str, Any]) -> None:
+        self.required: tuple[str, ...] = tuple(raw.get("required") or ())
+        self.enum: tuple[Any, ...] = tuple(raw.get("enum") or ())
+        self.format = _supported_format(self.types, raw.get("format") or "")
+        self.limits = schemachecks.Limits.of(raw)
+        self.multiple_of = raw.get("multipleOf")
+        self.max_length = raw.get("maxLength")
+        self.min_length = raw.get("minLength")
+        self.pattern = schemachecks.compile_pattern(raw.get("pattern") or "")
+        self.max_items = raw.get("maxItems")
+        self.min_items = raw.get("minItems")
+        self.unique_items = bool(raw.get("uniqueItems"))
+        self.max_properties = raw.get("maxProperties")
+        self.min_properties = raw.get("minProperties")
+        self.list_type = raw.get("x-kubernetes-list-type")
+        self.list_keys: tuple[str, ...] = tuple(raw.get("x-kubernetes-list-map-keys") or ())
+        self.rules = tuple(raw.get("x-kubernetes-validations") or ())
+
+    def _children(self) -> Iterator["Schema"]:
+        yield from self.properties.values()
+        yield from (child for child in (self.additional, self.items) if child is not None)
+        yield from self.all_of
+
+    def child(self, name: str) -> "Schema | None":
+        """Return the schema of a field, if the field is known."""
+        return self.properties.get(name, self.additional)
+
+    def apply_defaults(self, value: Any) -> None:
+        """Drop nulls that the schema does not allow, then fill in defaults; in place."""
+        _drop_nulls(value, self)
+        _apply_defaults(value, self)
+
+    def prune(self, value: Any, *, is_resource: bool = True) -> list[str]:
+        """Remove fields that the schema does not know, in place, and return their paths."""
+        unknown: list[str] = []
+        if is_resource and isinstance(value, dict):
+            _prune_resource(value, self, unknown)
+        else:
+            _prune(value, self, "", unknown)
+        return sorted(unknown)
+
+    def validate(
+        self, value: Any, old: Any = schemachecks.ABSENT, *, prefix: str = ""
+    ) -> list[FieldError]:
+        """Return every objection; with `old`, unchanged parts are not objected to (ratcheting)."""
+        errors: list[FieldError] = []
+        context = schemachecks.Context(errors, prefix)
+        schemachecks.check(self, value, schemachecks.ABSENT, "", context)
+        if errors and old is not schemachecks.ABSENT:
+            errors.clear()
+            schemachecks.check(self, value, old, "", context)
+        return errors
+
+    def validate_lists(self, value: Any, old: Any = schemachecks.ABSENT) -> list[FieldError]:
+        """Object to repeated entries of lists that are sets or maps, unless `old` had some."""
+        if old is not schemachecks.ABSENT and schemalists.list_errors(self, old, ROOT):
+            return []
+        return schemalists.list_errors(self, value, ROOT)
+
+
+def _supported_format(types: tuple[str, ...], name: str) -> str:
+    if types in ((), ("string",)):
+        return name if name.replace("-", "") in FORMATS else ""
+    if len(types) == 1 and name in _NUMBER_FORMATS.get(types[0], ()):
+        return name
+    return ""
+
+
+def fresh(value: Any) -> Any:
+    """Copy a JSON value, so that nobody edits a schema's default."""
+    if isinstance(value, dict):
+        return {key: fresh(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [fresh(child) for child in value]
+    return value
+
+
+def _drop_nulls(value: Any, schema: Schema | None) -> None:
+    if schema is None:
+        return
+    if isinstance(value, dict):
+        for name in list(value):
+            child = schema.child(name)
+            found = value[name]
+            if found is None:
+                if child is not None and not child.nullable and not child.has_default:
+                    del value[name]
+            elif isinstance(found, dict | list):
+                _drop_nulls(found, child)
+    elif isinstance(value, list):
+        for found in value:
+            _drop_nulls(found, schema.items)
+
+
+def _apply_defaults(value: Any, schema: Schema | None) -> None:
+    if schema is None:
+        return
+    if isinstance(value, dict):
+        for name, child in schema.properties.items():
+            if child.has_default and (
+                name not in value or (value[name] is None and not child.nullable)
+            ):
+                value[name] = fresh(child.default)
+        for name, found in value.items():
+            if isinstance(found, dict | list):
+                _apply_defaults(found, schema.child(name))
+            elif found is None and name not in schema.properties:
+                value[name] = _item_default(found, schema.additional)
+    elif isinstance(value, list) and schema.items is not None:
+        for index, found in enumerate(value):
+            value[index] = _item_default(found, schema.items)
+            _apply_defaults(value[index], schema.items)
+
+
+def _item_default(value: Any, schema: Schema | None) -> Any:
+    if value is None and schema is not None and not schema.nullable:
+        return fresh(schema.default)
+    return value
+
+
+def _prune_resource(value: dict[str, Any], schema: Schema, unknown: list[str]) -> None:
+    for name in list(value):
+        if name not in META_FIELDS:
+            _prune_field(value, name, schema, "", unknown)
+
+
+def _prune_field(
+    parent: dict[str, Any], name: str, schema: Schema, path: str, unknown: list[str]
+) -> None:
+    child = schema.child(name)
+    where = f"{path}.{name}" if path else name
+    if child is not None:
+        found = parent[name]
+        if isinstance(found, dict | list):
+            _prune(found, child, where, unknown)
+    elif not schema.preserve:
+        unknown.append(where)
+        del parent[name]
+
+
+def _prune(value: Any, schema: Schema | None, path: str, unknown: list[str]) -> None:
+    if isinstance(value, dict):
+        if schema is None:
+            unknown.extend(f"{path}.{name}" for name in value)
+            value.clear()
+            return
+        for name in list(value):
+            if not (schema.embedded and name in META_FIELDS):
+                _prune_field(value, name, schema, path, unknown)
+    elif isinstance(value, list):
+        if schema is not None and schema.preserve:
+            return
+        items = schema.items if schema is not None else None
+        for index, found in enumerate(value):
+            if isinstance(found, dict | list):
+                _prune(found, items, f"{path}[{index}]", unknown)

@@ -1,0 +1,289 @@
+"""The checks of one schema node, worded as Kubernetes' OpenAPI validation words them."""
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+import re2
+
+from webhook.api import fielderrors, gotext
+from webhook.api.fielderrors import FieldError
+from webhook.api.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from webhook.api.schema import Schema
+
+
+class _Absent:
+    """Marks an old value that is not there, which null is not."""
+
+
+ABSENT: Final = _Absent()
+_KINDS: Final = {
+    bool: "boolean",
+    str: "string",
+    int: "integer",
+    float: "number",
+    list: "array",
+    dict: "object",
+}
+_INT_RANGES: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
+
+
+class Context(NamedTuple):
+    """Where objections go, and the path of the value that is validated as a whole."""
+
+    errors: list[FieldError]
+    prefix: str
+
+    def field(self, path: str) -> str:
+        """Name a field in an objection."""
+        name = path.removeprefix(".")
+        if not name:
+            return self.prefix or fielderrors.ROOT
+        return fielderrors.child(self.prefix, name)
+
+    def invalid(self, path: str, value: Any, detail: str) -> None:
+        """Object to a value."""
+        self.errors.append(fielderrors.invalid(self.field(path), value, detail))
+
+    def mistyped(self, path: str, wanted: str, given: str) -> None:
+        """Object to a type or a format."""
+        detail = f"{path} in body must be of type {wanted}: {gotext.quote(given)}"
+        self.errors.append(fielderrors.type_invalid(self.field(path), given, detail))
+
+    def composite(self, detail: str) -> None:
+        """Object to a value as a whole; Kubernetes gives such objections no field."""
+        self.errors.append(fielderrors.invalid(self.prefix or fielderrors.ROOT, "", detail))
+
+
+class Limits(NamedTuple):
+    """Bounds of a number."""
+
+    minimum: float | None
+    maximum: float | None
+    exclusive_minimum: bool
+    exclusive_maximum: bool
+
+    @classmethod
+    def of(cls, raw: "Mapping[str, Any]") -> "Limits":
+        return cls(
+            raw.get("minimum"),
+            raw.get("maximum"),
+            bool(raw.get("exclusiveMinimum")),
+            bool(raw.get("exclusiveMaximum")),
+        )
+
+
+class Pattern(NamedTuple):
+    """A regular expression of a schema; `search` is None where it cannot be compiled."""
+
+    text: str
+    search: Any
+    problem: str = ""
+
+
+def compile_pattern(text: str) -> Pattern | None:
+    """Compile with RE2, whose syntax and linear time Kubernetes' patterns rely on."""
+    if not text:
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return Pattern(text, re2.compile(text, options=options).search)
+    except re2.error as error:
+        return Pattern(text, None, str(error))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Compare JSON values; unlike `==`, true is not 1."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def check(schema: "Schema", value: Any, old: Any, path: str, context: Context) -> None:
+    """Collect the objections to a value and everything below it."""
+    if old is not ABSENT and same(value, old):
+        return
+    kind = _KINDS.get(type(value), "null")
+    _check_type(schema, value, kind, path, context)
+    if kind != "null":
+        _check_composition(schema, value, old, path, context)
+    if kind == "string":
+        _check_string(schema, value, path, context)
+    elif kind in ("integer", "number"):
+        _check_number(schema, value, path, context)
+    elif kind == "array":
+        _check_array(schema, value, old, path, context)
+    if schema.enum:
+        _check_enum(schema, value, path, context)
+    if kind == "object":
+        _check_object(schema, value, old, path, context)
+
+
+def _check_type(schema: "Schema", value: Any, kind: str, path: str, context: Context) -> None:
+    types = schema.types
+    if not types or kind in types:
+        return
+    if kind == "null":
+        if not schema.nullable:
+            context.mistyped(path, ",".join(types), "null")
+        return
+    if kind == "integer" and "number" in types:
+        return
+    if kind == "number" and "integer" in types and value.is_integer():
+        return
+    if schema.format and kind not in ("string", "array"):
+        given = {"integer": "int64", "number": "float64"}.get(kind, "")
+        context.mistyped(path, schema.format, given)
+        return
+    if schema.format and kind == "array" and not {"integer", "number"} & set(types):
+        return
+    context.mistyped(path, ",".join(types), kind)
+
+
+def _check_composition(schema: "Schema", value: Any, old: Any, path: str, context: Context) -> None:
+    quoted = gotext.quote(path)
+    if schema.any_of:
+        results = [_errors_of(one, value, old, path, context) for one in schema.any_of]
+        if all(results):
+            context.composite(f"{quoted} must validate at least one schema (anyOf)")
+            context.errors.extend(results[0])
+    if schema.one_of:
+        results = [_errors_of(one, value, old, path, context) for one in schema.one_of]
+        valid = results.count([])
+        if valid != 1:
+            found = f"Found {valid} valid alternatives" if valid else "Found none valid"
+            context.composite(f"{quoted} must validate one and only one schema (oneOf). {found}")
+            context.errors.extend([] if valid else results[0])
+    if schema.all_of:
+        results = [_errors_of(one, value, old, path, context) for one in schema.all_of]
+        for errors in results:
+            context.errors.extend(errors)
+        if any(results):
+            found = ". None validated" if all(results) else ""
+            context.composite(f"{quoted} must validate all the schemas (allOf){found}")
+    if schema.not_ is not None and not _errors_of(schema.not_, value, ABSENT, path, context):
+        context.composite(f"{quoted} must not validate the schema (not)")
+
+
+def _errors_of(
+    schema: "Schema", value: Any, old: Any, path: str, context: Context
+) -> list[FieldError]:
+    inner = Context([], context.prefix)
+    check(schema, value, old, path, inner)
+    return inner.errors
+
+
+def _check_string(schema: "Schema", value: str, path: str, context: Context) -> None:
+    if schema.max_length is not None and len(value) > schema.max_length:
+        context.errors.append(fielderrors.too_long(context.field(path), schema.max_length))
+    elif schema.min_length is not None and len(value) < schema.min_length:
+        detail = f"{path} in body should be at least {schema.min_length} chars long"
+        context.invalid(path, value, detail)
+    elif schema.pattern is not None:
+        pattern = schema.pattern
+        if pattern.search is None:
+            problem = f"{pattern.text}, but pattern is invalid: {pattern.problem}"
+            context.invalid(path, value, f"{path} in body should match '{problem}'")
+        elif not pattern.search(value):
+            context.invalid(path, value, f"{path} in body should match '{pattern.text}'")
+    if schema.format:
+        judge = FORMATS.get(schema.format.replace("-", ""))
+        if judge is not None and not judge(value):
+            context.mistyped(path, schema.format, value)
+
+
+def _check_number(schema: "Schema", value: float, path: str, context: Context) -> None:
+    if schema.types == ("integer",) and value == math.trunc(value):
+        bound = _INT_RANGES.get(schema.format, 2**63)
+        if not -bound <= value < bound:
+            form = f"with format {schema.format}" if schema.format else "(default format)"
+            context.composite(f"Checked value must be of type integer {form} in {path}")
+    if schema.multiple_of is not None and not _is_multiple(value, schema.multiple_of):
+        factor = gotext.number(schema.multiple_of)
+        context.invalid(path, value, f"{path} in body should be a multiple of {factor}")
+    low, high, above, below = schema.limits
+    if low is not None and (value < low or (above and value == low)):
+        words = "greater than" if above else "greater than or equal to"
+        context.invalid(path, value, f"{path} in body should be {words} {gotext.number(low)}")
+    if high is not None and (value > high or (below and value == high)):
+        words = "less than" if below else "less than or equal to"
+        context.invalid(path, value, f"{path} in body should be {words} {gotext.number(high)}")
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if isinstance(value, int) and float(factor).is_integer():
+        return value % int(factor) == 0
+    quotient = value / factor
+    return abs(quotient - round(quotient)) < 1e-9
+
+
+def _check_array(schema: "Schema", value: list[Any], old: Any, path: str, context: Context) -> None:
+    if schema.items is not None:
+        olds = _correlate(schema, old)
+        for index, item in enumerate(value):
+            before = olds.get(_entry_key(schema, item), ABSENT) if olds else ABSENT
+            check(schema.items, item, before, f"{path}[{index}]", context)
+    size = len(value)
+    if schema.min_items is not None and size < schema.min_items:
+        context.invalid(path, size, f"{path} in body should have at least {schema.min_items} items")
+    if schema.max_items is not None and size > schema.max_items:
+        context.errors.append(fielderrors.too_many(context.field(path), size, schema.max_items))
+    if schema.unique_items and any(
+        same(item, other) for index, item in enumerate(value) for other in value[:index]
+    ):
+        context.invalid(path, "", f"{path} in body shouldn't contain duplicates")
+
+
+def _entry_key(schema: "Schema", item: Any) -> bytes:
+    entry = item if isinstance(item, dict) else {}
+    return orjson.dumps([entry.get(key) for key in schema.list_keys])
+
+
+def _correlate(schema: "Schema", old: Any) -> dict[bytes, Any]:
+    """Pair old entries with new ones; only lists that are maps allow it."""
+    if schema.list_type != "map" or not isinstance(old, list):
+        return {}
+    return {_entry_key(schema, item): item for item in old}
+
+
+def _check_enum(schema: "Schema", value: Any, path: str, context: Context) -> None:
+    if any(same(value, allowed) for allowed in schema.enum):
+        return
+    supported = [one if isinstance(one, str) else gotext.to_json(one) for one in schema.enum]
+    context.errors.append(fielderrors.not_supported(context.field(path), value, supported))
+
+
+def _check_object(
+    schema: "Schema", value: dict[str, Any], old: Any, path: str, context: Context
+) -> None:
+    size = len(value)
+    if schema.min_properties is not None and size < schema.min_properties:
+        detail = f"{path} in body should have at least {schema.min_properties} properties"
+        context.invalid(path, size, detail)
+    if schema.max_properties is not None and size > schema.max_properties:
+        context.errors.append(
+            fielderrors.too_many(context.field(path), size, schema.max_properties)
+        )
+    olds = old if isinstance(old, dict) else {}
+    properties = schema.properties
+    for name, found in value.items():
+        child = properties.get(name)
+        if child is not None:
+            where = f"{path}.{name}" if path else name
+            check(child, found, olds.get(name, ABSENT), where, context)
+        elif schema.additional is not None:
+            check(schema.additional, found, olds.get(name, ABSENT), f"{path}.{name}", context)
+        elif not schema.additional_allowed:
+            context.invalid(path, name, f"{path}.{name} in body is a forbidden property")
+    for name in schema.required:
+        if name not in value:
+            context.errors.append(fielderrors.required(context.field(f"{path}.{name}")))
