@@ -1,0 +1,45 @@
+"""Where the built commands are."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from webhook.planes.errors import PlaneError
+from webhook.planes.parts import SOURCES, Part, fingerprint, part_of
+
+
+def cache_dir(environ: Mapping[str, str]) -> Path:
+    """Say which folder of the user keeps what is built."""
+    if chosen := environ.get("ESPALIER_CACHE"):
+        return Path(chosen)
+    if base := environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "espalier"
+    return Path(environ.get("HOME") or Path.home()) / ".cache" / "espalier"
+
+
+def folder_of(part: Part) -> Path:
+    """Say where a part's binaries belong, built or not."""
+    return cache_dir(os.environ) / "real" / fingerprint(part)
+
+
+def find(name: str) -> Path | None:
+    """Look a command up; None if it is not built."""
+    part = part_of(name)
+    if not part.folder.is_dir():
+        return None
+    path = folder_of(part) / name
+    return path if os.access(path, os.X_OK) else None
+
+
+def require(name: str) -> Path:
+    """Look a command up; if it is not built, say how it gets there."""
+    if path := find(name):
+        return path
+    if not SOURCES.is_dir():
+        raise PlaneError(f"{name} is built from a checkout: clone the repository, run `make real`")
+    raise PlaneError(f"{name} is not built: run `make real`")
+
+
+def missing(part: Part) -> tuple[str, ...]:
+    """List the commands of a part that are not built."""
+    return tuple(name for name in part.binaries if find(name) is None)

@@ -1,0 +1,5 @@
+"""What can go wrong with a control plane, said so that a person knows what to do."""
+
+
+class PlaneError(Exception):
+    """A real part could not be built, found, started or used."""

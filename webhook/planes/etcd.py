@@ -1,0 +1,59 @@
+"""etcd: one member on loopback, which only holders of a certificate can talk to."""
+
+from pathlib import Path
+
+from webhook.planes.credentials import Keyring, client_context
+from webhook.planes.ports import free_port
+from webhook.planes.process import Launch, Process
+
+_QUOTA_BYTES = 8 * 2**30
+
+
+class Etcd(Process):
+    """The store behind a real API server."""
+
+    def __init__(self, directory: Path, *, durable: bool = True) -> None:
+        """Without `durable` a write does not wait for the disk: safe until the power fails."""
+        super().__init__("etcd", directory, self._prepare_member)
+        self._durable = durable
+        self.url = f"https://127.0.0.1:{free_port()}"
+        self._peer_url = f"https://127.0.0.1:{free_port()}"
+
+    def client_flags(self) -> list[str]:
+        """Say how an API server is told of this store; writes the certificates it names."""
+        keyring = self._keyring()
+        client = keyring.client("client", "apiserver")
+        return [
+            f"--etcd-servers={self.url}",
+            f"--etcd-cafile={keyring.files.certificate}",
+            f"--etcd-certfile={client.certificate}",
+            f"--etcd-keyfile={client.key}",
+        ]
+
+    def _keyring(self) -> Keyring:
+        return Keyring(self.directory / "pki", "etcd")
+
+    def _prepare_member(self) -> Launch:
+        keyring = self._keyring()
+        member = keyring.peer("member")
+        arguments = [
+            f"--data-dir={self.directory / 'data'}",
+            f"--listen-client-urls={self.url}",
+            f"--advertise-client-urls={self.url}",
+            f"--listen-peer-urls={self._peer_url}",
+            f"--initial-advertise-peer-urls={self._peer_url}",
+            f"--initial-cluster=default={self._peer_url}",
+            f"--quota-backend-bytes={_QUOTA_BYTES}",
+            "--log-level=warn",
+        ]
+        for prefix in ("", "peer-"):
+            arguments += [
+                f"--{prefix}cert-file={member.certificate}",
+                f"--{prefix}key-file={member.key}",
+                f"--{prefix}trusted-ca-file={keyring.files.certificate}",
+                f"--{prefix}client-cert-auth",
+            ]
+        if not self._durable:
+            arguments.append("--unsafe-no-fsync")
+        context = client_context(keyring.files.certificate, keyring.client("client", "apiserver"))
+        return Launch(arguments, f"{self.url}/health", context)

@@ -1,0 +1,19 @@
+"""Ask a server over HTTPS whether it is there."""
+
+import ssl
+
+import aiohttp
+
+_TIMEOUT = aiohttp.ClientTimeout(total=3)
+
+
+async def answers_ok(url: str, context: ssl.SSLContext) -> bool:
+    """Say whether a GET is answered with 200."""
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=_TIMEOUT) as session,
+            session.get(url, ssl=context) as response,
+        ):
+            return response.status == 200
+    except (TimeoutError, aiohttp.ClientError, OSError):
+        return False
