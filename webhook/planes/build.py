@@ -40,7 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"unknown part {unknown[0]}: choose from {', '.join(known)}")
     parts = [part for part in PARTS if part.name in (options.names or known)]
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
         if options.list:
             sys.stdout.writelines(f"{line}\n" for line in listing(parts))
@@ -179,10 +178,11 @@ class _Run:
                 raise
             finally:
                 reader.join()
-            if process.returncode:
-                raise PlaneError(self._failure(command))
             out.seek(0)
-            return out.read().splitlines()
+            listed = out.read().splitlines()
+        if process.returncode:
+            raise PlaneError(self._failure(command))
+        return listed
 
     def _failure(self, command: Sequence[str]) -> str:
         said = [line for line in self._log.read_text().splitlines() if line.strip()]
@@ -213,4 +213,5 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(main())

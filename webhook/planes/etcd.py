@@ -42,7 +42,8 @@ class Etcd(Process):
             f"--advertise-client-urls={self.url}",
             f"--listen-peer-urls={self._peer_url}",
             f"--initial-advertise-peer-urls={self._peer_url}",
-            f"--initial-cluster=default={self._peer_url}",
+            "--name=espalier",
+            f"--initial-cluster=espalier={self._peer_url}",
             f"--quota-backend-bytes={_QUOTA_BYTES}",
             "--log-level=warn",
         ]

@@ -16,10 +16,10 @@ def spell(seconds: float) -> str:
 class Progress:
     """The progress of one step out of several."""
 
-    def __init__(self, step: str, out: TextIO = sys.stderr) -> None:
+    def __init__(self, step: str, out: TextIO | None = None) -> None:
         self._step = step
-        self._out = out
-        self._terminal = out.isatty()
+        self._out = out or sys.stderr
+        self._terminal = self._out.isatty()
         self._started = time.monotonic()
         self._shown = self._started
 
