@@ -1,0 +1,185 @@
+"""What every object has: keys, metadata, references, and the base of all Structs."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, dataclass_transform
+
+import msgspec
+from msgspec import Meta
+from typing_extensions import override
+
+Raw: TypeAlias = Mapping[str, Any]
+"""An object as it came off the wire; nobody edits it."""
+
+Draft: TypeAlias = dict[str, Any]
+"""A copy of an object that its holder may edit."""
+
+Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+IntOrString: TypeAlias = int | str
+"""A number, or a percentage such as `25%`."""
+
+Quantity: TypeAlias = int | str
+"""A Kubernetes quantity as written; `webhook.api.quantity` reads it."""
+
+_NOTHING: Final[dict[str, Any]] = {}
+
+
+def nothing() -> Any:
+    """Give the one empty mapping that all objects share, so that absent maps cost no memory."""
+    return _NOTHING
+
+
+class ObjectKey(NamedTuple):
+    """Where an object lives; the namespace is empty for cluster-scoped kinds."""
+
+    namespace: str
+    name: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+# Without this type checkers ask every single Struct to repeat that it is frozen.
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
+class Model(
+    msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True
+):
+    """The base of all Structs: read-only, camelCase on the wire, tuples for lists.
+
+    Structs hold only the fields that somebody reads. They are outside the garbage collector's
+    sight, which is safe because a decoded object has no cycles.
+    """
+
+
+class OwnerReference(Model):
+    """The object that another one belongs to."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class Metadata(Model):
+    """Name, identity and bookkeeping of an object."""
+
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: Mapping[str, str] = msgspec.field(default_factory=nothing)
+    annotations: Mapping[str, str] = msgspec.field(default_factory=nothing)
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class TemplateMetadata(Model):
+    """The part of the metadata that a template may give to the objects made from it."""
+
+    name: str = ""
+    namespace: str = ""
+    labels: Mapping[str, str] = msgspec.field(default_factory=nothing)
+    annotations: Mapping[str, str] = msgspec.field(default_factory=nothing)
+
+
+class Object(Model):
+    """The base of every kind."""
+
+    metadata: Metadata = Metadata()
+
+    @property
+    def key(self) -> ObjectKey:
+        return ObjectKey(self.metadata.namespace, self.metadata.name)
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def resource_version(self) -> str:
+        return self.metadata.resource_version
+
+    @property
+    def is_deleting(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that controls this object, if it has one."""
+        for reference in self.metadata.owner_references:
+            if reference.controller:
+                return reference
+        return None
+
+
+class SelectorTerm(Model):
+    """One condition on a label."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class Selector(Model):
+    """A label selector as written; `webhook.api.selectors` matches it."""
+
+    match_labels: Mapping[str, str] = msgspec.field(default_factory=nothing)
+    match_expressions: tuple[SelectorTerm, ...] = ()
+
+
+class LocalReference(Model):
+    """A reference to an object by name, in the same namespace or cluster-scoped."""
+
+    name: str = ""
+
+
+class NamespacedReference(Model):
+    """A reference to an object by name and namespace."""
+
+    name: str = ""
+    namespace: str = ""
+
+
+class ObjectReference(Model):
+    """A reference to an object of any kind."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class LastOperation(Model):
+    """What a controller did last to an object, and how it went."""
+
+    type: str = ""
+    state: str = ""
+    progress: Int32 = 0
+    description: str = ""
+    last_update_time: str = ""
+
+
+class LastError(Model):
+    """An error that a controller met."""
+
+    description: str = ""
+    codes: tuple[str, ...] = ()
+    last_update_time: str | None = None
+    task_id: str = msgspec.field(name="taskID", default="")

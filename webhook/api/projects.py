@@ -1,0 +1,93 @@
+"""Structs of what a project has: Project, Quota, bindings, ExposureClass."""
+
+from collections.abc import Mapping
+
+from msgspec import field
+
+from webhook.api.meta import (
+    Int32,
+    Model,
+    NamespacedReference,
+    Object,
+    ObjectReference,
+    Quantity,
+    nothing,
+)
+from webhook.api.shoots import SeedSelector, Toleration
+
+
+class ProjectTolerations(Model):
+    """Tolerations that a project's shoots get, and those that they may have."""
+
+    defaults: tuple[Toleration, ...] = ()
+    whitelist: tuple[Toleration, ...] = ()
+
+
+class ProjectSpec(Model):
+    """The namespace of a project and its rights."""
+
+    namespace: str = ""
+    tolerations: ProjectTolerations | None = None
+
+
+class ProjectStatus(Model):
+    """How far a project has come."""
+
+    phase: str = ""
+
+
+class Project(Object):
+    """A group of people and their namespace."""
+
+    spec: ProjectSpec = ProjectSpec()
+    status: ProjectStatus = ProjectStatus()
+
+
+class QuotaSpec(Model):
+    """Limits, and for whom they hold."""
+
+    scope: ObjectReference = ObjectReference()
+    metrics: Mapping[str, Quantity] = field(default_factory=nothing)
+    cluster_lifetime_days: Int32 | None = None
+
+
+class Quota(Object):
+    """A limit on what shoots may use together."""
+
+    spec: QuotaSpec = QuotaSpec()
+
+
+class BindingProvider(Model):
+    """The provider that a binding's credentials are for; several are comma-separated."""
+
+    type: str = ""
+
+
+class SecretBinding(Object):
+    """Credentials in a Secret, and the quotas of those who use them."""
+
+    secret_ref: NamespacedReference = NamespacedReference()
+    quotas: tuple[NamespacedReference, ...] = ()
+    provider: BindingProvider | None = None
+
+
+class CredentialsBinding(Object):
+    """Credentials of any kind, and the quotas of those who use them."""
+
+    credentials_ref: ObjectReference = ObjectReference()
+    quotas: tuple[NamespacedReference, ...] = ()
+    provider: BindingProvider | None = None
+
+
+class ExposureClassScheduling(Model):
+    """Seeds that can expose shoots in the class's way."""
+
+    seed_selector: SeedSelector | None = None
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class ExposureClass(Object):
+    """A way to make control planes reachable."""
+
+    handler: str = ""
+    scheduling: ExposureClassScheduling | None = None
