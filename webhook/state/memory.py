@@ -1,0 +1,136 @@
+"""All that is remembered of the cluster: one overlaid store a kind, kept in step."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+from webhook.api.meta import Object, ObjectKey
+from webhook.state.indexes import INDEXES, Index
+from webhook.state.overlay import Overlay
+from webhook.state.store import Entry, Store
+from webhook.state.totals import TOTALS, Total, Vector
+
+T = TypeVar("T", bound=Object)
+
+
+class UnknownKindError(LookupError):
+    """Raised for a kind that nobody watches: a decision that reads it would see it empty."""
+
+    def __init__(self, model: type[Object]) -> None:
+        super().__init__(f"{model.__name__} is read but not watched; add it to the cache's kinds")
+
+
+class Memory:
+    """Hold every watched kind as seen, with our own writes laid over it."""
+
+    def __init__(
+        self,
+        models: Iterable[type[Object]],
+        indexes: Iterable[Index[Any]] = INDEXES,
+        totals: Iterable[Total[Any]] = TOTALS,
+    ) -> None:
+        self._indexes, self._totals = tuple(indexes), tuple(totals)
+        self._kinds: dict[type[Object], Overlay[Any]] = {
+            model: Overlay(self.stage(model)) for model in models
+        }
+
+    def __contains__(self, model: type[Object]) -> bool:
+        return model in self._kinds
+
+    @property
+    def models(self) -> Collection[type[Object]]:
+        return self._kinds.keys()
+
+    def overlay(self, model: type[T]) -> Overlay[T]:
+        found = self._kinds.get(model)
+        if found is None:
+            raise UnknownKindError(model)
+        return cast("Overlay[T]", found)
+
+    def store(self, model: type[T]) -> Store[T]:
+        return self.overlay(model).store
+
+    def get(self, model: type[T], key: ObjectKey) -> T | None:
+        return self.store(model).get(key)
+
+    def by_index(self, index: Index[T], value: str) -> tuple[T, ...]:
+        if index.model in self._kinds:
+            return self.store(index.model).by_index(index.name, value)
+        found = (
+            overlay.store.by_index(index.name, value)
+            for model, overlay in self._kinds.items()
+            if issubclass(model, index.model)
+        )
+        return tuple(obj for objects in found for obj in objects)
+
+    def total(self, total: Total[T], group: str) -> Vector:
+        return self.store(total.model).total(total.name, group)
+
+    def stage(self, model: type[T]) -> Store[T]:
+        """Give an empty store of a kind, to be filled with a list and adopted."""
+        return Store(
+            model,
+            [index for index in self._indexes if issubclass(model, index.model)],
+            [total for total in self._totals if total.model is model],
+            self,
+        )
+
+    def adopt(self, store: Store[T], version: str) -> Store[T]:
+        """Replace all that was seen of a kind in one step, and give what it was."""
+        overlay = self.overlay(store.model)
+        before = overlay.store
+        overlay.adopt(store, version)
+        for tally in store.dependent_tallies:
+            tally.mark_all()  # its sources may have changed while it was filled
+        for tally in self._dependent_tallies():
+            tally.mark_kind(store.model)
+        return before
+
+    def observe(
+        self, model: type[T], key: ObjectKey, entry: Entry[T] | None, version: str
+    ) -> T | None:
+        """Take one event of the watch, and give what the watch had shown before."""
+        old = self.overlay(model).observe(key, entry, version)
+        self._mark(model, key)
+        return old
+
+    def observe_version(self, model: type[Object], version: str) -> None:
+        """Note a version that the watch has reached without an event."""
+        overlay = self.overlay(model)
+        if len(overlay):
+            overlay.observe_version(version)
+
+    def assume(
+        self, model: type[T], key: ObjectKey, entry: Entry[T] | None, expires: datetime
+    ) -> None:
+        """Show an object as our write leaves it, until the watch shows it or it expires."""
+        self.overlay(model).assume(key, entry, expires)
+        self._mark(model, key)
+
+    def confirm(self, model: type[Object], key: ObjectKey, version: str) -> None:
+        """Note the version that the API server gave to an assumed write."""
+        self.overlay(model).confirm(key, version)
+        self._mark(model, key)
+
+    def forget(self, model: type[Object], key: ObjectKey) -> None:
+        """Take an assumed write back: it failed."""
+        self.overlay(model).forget(key)
+        self._mark(model, key)
+
+    def expire(self, now: datetime) -> Mapping[type[Object], list[ObjectKey]]:
+        """Forget the assumed writes that the watch should have shown by now, and name them."""
+        due: dict[type[Object], list[ObjectKey]] = {}
+        for model, overlay in self._kinds.items():
+            if len(overlay) and (keys := overlay.expire(now)):
+                due[model] = keys
+                for key in keys:
+                    self._mark(model, key)
+        return due
+
+    def _mark(self, model: type[Object], key: ObjectKey) -> None:
+        for tally in self._dependent_tallies():
+            tally.mark(model, key)
+
+    def _dependent_tallies(self) -> Iterable[Any]:
+        for overlay in self._kinds.values():
+            yield from overlay.store.dependent_tallies

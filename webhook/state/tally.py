@@ -1,0 +1,147 @@
+"""The sums of a total, kept by each change instead of summed at each read."""
+
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from typing_extensions import override
+
+from webhook.api.meta import Object, ObjectKey
+from webhook.state.totals import Reader, Reference, Total, Vector
+
+T = TypeVar("T", bound=Object)
+
+_NOTHING: Final[Vector] = {}
+
+# Wide enough that adding and subtracting bytes and nano-units never rounds, so that a group that
+# loses a member has exactly the sum of the others.
+_EXACT: Final = Context(prec=64)
+
+
+class Part(NamedTuple):
+    """What one object adds, and the very objects that this was computed from.
+
+    The same object is the same resourceVersion; an assumed one is never what it hides.
+    """
+
+    groups: tuple[str, ...]
+    vector: Vector
+    sources: tuple[Object | None, ...] = ()
+
+
+class Tally(Generic[T]):
+    """Keep the sums of a total whose vectors depend on their own object alone."""
+
+    def __init__(self, total: Total[T], reader: Reader) -> None:
+        self._total = total
+        self._reader = reader
+        self._sums: dict[str, dict[str, Decimal]] = {}
+        self._counts: dict[str, int] = {}
+
+    def read(self, obj: T) -> Part:
+        """Compute an object's part; raises whatever the total's functions raise."""
+        groups = tuple(dict.fromkeys(self._total.groups(obj)))
+        return Part(groups, self._total.vector(obj, self._reader) if groups else _NOTHING)
+
+    def change(self, _key: ObjectKey, old: T | None, new: T | None, part: Part | None) -> None:
+        """Count an object no longer as it was, but with its new part."""
+        self._swap(self.read(old) if old is not None else None, part)
+
+    def get(self, group: str) -> Vector:
+        return dict(self._sums.get(group, _NOTHING))
+
+    def _swap(self, old: Part | None, new: Part | None) -> None:
+        if new is not None:
+            self._add(new)
+        if old is not None:
+            self._subtract(old)
+
+    def _add(self, part: Part) -> None:
+        for group in part.groups:
+            self._counts[group] = self._counts.get(group, 0) + 1
+            total = self._sums.setdefault(group, {})
+            for resource, amount in part.vector.items():
+                total[resource] = _EXACT.add(total.get(resource, Decimal()), amount)
+
+    def _subtract(self, part: Part) -> None:
+        for group in part.groups:
+            self._counts[group] -= 1
+            if not self._counts[group]:
+                del self._counts[group], self._sums[group]
+                continue
+            total = self._sums[group]
+            for resource, amount in part.vector.items():
+                total[resource] = _EXACT.subtract(total[resource], amount)
+
+
+class DependentTally(Tally[T]):
+    """Keep the sums of a total whose vectors are computed from other objects as well.
+
+    A change of such an object only marks what depends on it; the next read of a group that is
+    concerned computes the marked vectors anew.
+    """
+
+    def __init__(self, total: Total[T], reader: Reader) -> None:
+        super().__init__(total, reader)
+        self._parts: dict[ObjectKey, tuple[T, Part]] = {}
+        self._dependents: dict[Reference, dict[ObjectKey, None]] = {}
+        self._marked: dict[str, set[ObjectKey]] = {}
+
+    @override
+    def read(self, obj: T) -> Part:
+        return super().read(obj)._replace(sources=self._sources(obj))
+
+    @override
+    def change(self, key: ObjectKey, old: T | None, new: T | None, part: Part | None) -> None:
+        kept = self._parts.pop(key, None)  # what was added then, whatever its sources are by now
+        self._swap(kept[1] if kept else None, part)
+        if old is not None:
+            self._detach(key, old)
+        if new is not None and part is not None:
+            self._parts[key] = (new, part)
+            for reference in self._total.needs(new):
+                self._dependents.setdefault(reference, {})[key] = None
+
+    @override
+    def get(self, group: str) -> Vector:
+        for key in self._marked.pop(group, ()):
+            self._refresh(key)
+        return super().get(group)
+
+    def mark(self, model: type[Object], key: ObjectKey) -> None:
+        """Note that an object has changed."""
+        self._mark(self._dependents.get((model, key), ()))
+
+    def mark_kind(self, model: type[Object]) -> None:
+        """Note that any objects of a kind may have changed."""
+        for reference, keys in self._dependents.items():
+            if reference[0] is model:
+                self._mark(keys)
+
+    def mark_all(self) -> None:
+        """Note that any source may have changed."""
+        self._mark(self._parts)
+
+    def _mark(self, keys: Iterable[ObjectKey]) -> None:
+        for key in keys:
+            for group in self._parts[key][1].groups:
+                self._marked.setdefault(group, set()).add(key)
+
+    def _refresh(self, key: ObjectKey) -> None:
+        kept = self._parts.get(key)
+        if kept is None:
+            return
+        obj, part = kept
+        sources = self._sources(obj)
+        if any(now is not then for now, then in zip(sources, part.sources, strict=True)):
+            self.change(key, obj, obj, self.read(obj))
+
+    def _detach(self, key: ObjectKey, old: T) -> None:
+        for reference in self._total.needs(old):
+            dependents = self._dependents.get(reference, {})
+            dependents.pop(key, None)
+            if not dependents:
+                self._dependents.pop(reference, None)
+
+    def _sources(self, obj: T) -> tuple[Object | None, ...]:
+        return tuple(self._reader.get(model, key) for model, key in self._total.needs(obj))

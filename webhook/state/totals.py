@@ -1,0 +1,55 @@
+"""TOTALS: the one table of sums that are kept at hand for decisions."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from webhook.api.meta import Object, ObjectKey
+from webhook.api.shoots import Shoot
+from webhook.state.indexes import seeds_of_shoot
+
+T = TypeVar("T", bound=Object)
+Other = TypeVar("Other", bound=Object)
+
+Vector: TypeAlias = Mapping[str, Decimal]
+Reference: TypeAlias = tuple[type[Object], ObjectKey]
+
+
+class Reader(Protocol):
+    """Where a vector finds the other objects that it is computed from."""
+
+    def get(self, model: type[Other], key: ObjectKey) -> Other | None: ...
+
+
+def needs_nothing(_obj: Object) -> tuple[Reference, ...]:
+    """Say that a vector is computed from its own object alone."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total(Generic[T]):
+    """Say which groups an object of a kind counts in, and with how much of each resource.
+
+    The functions must be pure. A vector that is computed from other objects names them in
+    `needs`; it is computed anew when one of them changes, and only then.
+    """
+
+    name: str
+    model: type[T]
+    groups: Callable[[T], Iterable[str]]
+    vector: Callable[[T, Reader], Vector]
+    needs: Callable[[T], Iterable[Reference]] = needs_nothing
+
+
+_ONE_SHOOT: Final[Vector] = {"shoots": Decimal(1)}
+
+
+def _one_shoot(_shoot: Shoot, _reader: Reader) -> Vector:
+    return _ONE_SHOOT
+
+
+SEED_USAGE: Final = Total("seed_usage", Shoot, seeds_of_shoot, _one_shoot)
+"""What the shoots of a seed use of it, by the seed's name."""
+
+TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE,)
