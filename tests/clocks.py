@@ -64,7 +64,7 @@ class FakeClock:
         await settle()
 
 
-async def settle(until: Callable[[], bool] = lambda: False, turns: int = 50) -> None:
+async def settle(until: Callable[[], bool] = lambda: False, turns: int = 20) -> None:
     """Let every task that can run do so until all of them wait."""
     for _ in range(turns):
         if until():

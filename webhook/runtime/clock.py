@@ -2,9 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Protocol
+
+# Linux's plain monotonic clock stands still while a machine is suspended. A leader that wakes up
+# must know how long it slept, so the clock that counts sleep is used where there is one.
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Timer(Protocol):
@@ -36,10 +41,22 @@ class SystemClock:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return time.clock_gettime(_STEADY)
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
         return asyncio.get_running_loop().call_later(delay, callback)
 
     async def sleep(self, delay: float) -> None:
         await asyncio.sleep(delay)
+
+
+@asynccontextmanager
+async def within(clock: Clock, seconds: float) -> AsyncIterator[None]:
+    """Give the block so many seconds by this clock, then raise TimeoutError."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as limit:
+        timer = clock.call_later(seconds, lambda: limit.reschedule(loop.time()))
+        try:
+            yield
+        finally:
+            timer.cancel()
