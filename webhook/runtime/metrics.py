@@ -1,0 +1,183 @@
+"""Every metric that the program exports, on one registry, named in one place."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
+
+PREFIX = "espalier_"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_WORK_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0)
+_PAUSE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class Metrics:
+    """The instruments. Labels come from tables, never from object names."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        self._make_request_metrics()
+        self._make_admission_metrics()
+        self._make_certificate_metrics()
+        self._make_work_metrics()
+        self._make_process_metrics()
+
+    def expose(self) -> bytes:
+        """Write all metrics in the Prometheus text format."""
+        return generate_latest(self.registry)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(PREFIX + name, text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(PREFIX + name, text, labels, registry=self.registry)
+
+    def _histogram(
+        self, name: str, text: str, buckets: tuple[float, ...], *labels: str
+    ) -> Histogram:
+        return Histogram(PREFIX + name, text, labels, buckets=buckets, registry=self.registry)
+
+    def _make_request_metrics(self) -> None:
+        self.requests = self._counter("requests_total", "Requests answered", "path", "code")
+        self.request_duration = self._histogram(
+            "request_duration_seconds", "Time from request to answer", _REQUEST_BUCKETS, "path"
+        )
+        self.requests_in_flight = self._gauge(
+            "requests_in_flight", "Requests being answered now", "path"
+        )
+        self.requests_shed = self._counter(
+            "requests_shed_total", "Requests refused early with 503", "path", "reason"
+        )
+        self.panics = self._counter("panics_total", "Requests that met a bug of ours", "path")
+
+    def _make_admission_metrics(self) -> None:
+        self.decisions = self._counter(
+            "admission_decisions_total",
+            "Admission decisions",
+            *("path", "operation", "kind", "allowed", "code"),
+        )
+        self.findings = self._counter(
+            "admission_findings_total",
+            "Objections of policies, refused or only warned about",
+            *("policy", "operation", "verdict"),
+        )
+        self.patch_operations = self._counter(
+            "admission_patch_operations_total", "JSON patch operations sent", "kind"
+        )
+        self.live_reads = self._counter(
+            "admission_live_reads_total", "Questions asked to the API during a decision", "result"
+        )
+
+    def _make_certificate_metrics(self) -> None:
+        self.certificate_not_after = self._gauge(
+            "certificate_not_after_seconds", "When a certificate expires, as Unix time", "which"
+        )
+        self.certificate_reads = self._counter(
+            "certificate_reads_total", "Times that a serving certificate was read"
+        )
+        self.certificate_errors = self._counter(
+            "certificate_read_errors_total", "Times that it was torn or mismatched"
+        )
+
+    def _make_work_metrics(self) -> None:
+        self.leader = self._gauge("leader", "1 while this replica leads")
+        self.leader_changes = self._counter(
+            "leader_changes_total", "Times that this replica started or stopped leading"
+        )
+        self.queue_depth = self._gauge("queue_depth", "Keys ready to be worked on", "controller")
+        self.queue_wait = self._histogram(
+            "queue_wait_seconds", "Time a key waited for a worker", _WORK_BUCKETS, "controller"
+        )
+        self.reconciles = self._counter(
+            "reconciles_total", "Reconciliations by result", "controller", "result"
+        )
+        self.reconcile_duration = self._histogram(
+            "reconcile_duration_seconds", "Time of one reconciliation", _WORK_BUCKETS, "controller"
+        )
+        self.writes = self._counter(
+            "api_writes_total", "Writes to the API server", "action", "kind", "result"
+        )
+        self.events = self._counter("events_total", "Kubernetes Events", "type", "result")
+
+    def _make_process_metrics(self) -> None:
+        self.loop_lag = self._histogram(
+            "loop_lag_seconds", "How late the event loop runs a timer", _PAUSE_BUCKETS
+        )
+        self.gc_pause = self._histogram(
+            "gc_pause_seconds", "Time in the garbage collector", _PAUSE_BUCKETS, "generation"
+        )
+        self.info = self._gauge("build_info", "Always 1", "version")
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+
+
+class KindStatus(Protocol):
+    """What the cache says about one kind, as far as it is exported."""
+
+    @property
+    def name(self) -> str:
+        """The resource, such as `shoots.core.gardener.cloud`."""
+
+    @property
+    def synced(self) -> bool: ...
+
+    @property
+    def staleness(self) -> float: ...
+
+    @property
+    def objects(self) -> int: ...
+
+    @property
+    def malformed(self) -> int: ...
+
+    @property
+    def relists(self) -> int: ...
+
+    @property
+    def restarts(self) -> int: ...
+
+
+class KindStatuses(Protocol):
+    """Whoever can tell about every kind."""
+
+    def statuses(self) -> Iterable[KindStatus]: ...
+
+
+class CacheCollector(Collector):
+    """Reads the cache when metrics are scraped, so that staleness needs no timer."""
+
+    def __init__(self, source: KindStatuses) -> None:
+        self._source = source
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        families = {
+            name: GaugeMetricFamily(PREFIX + name, text, labels=["kind"])
+            for name, text in (
+                ("cache_synced", "1 once the kind's first list is complete"),
+                ("cache_staleness_seconds", "Seconds since the kind's watch was last alive"),
+                ("cache_objects", "Objects held"),
+                ("cache_malformed_objects", "Objects held back because they do not decode"),
+            )
+        }
+        for status in self._source.statuses():
+            families["cache_synced"].add_metric([status.name], float(status.synced))
+            families["cache_staleness_seconds"].add_metric([status.name], status.staleness)
+            families["cache_objects"].add_metric([status.name], status.objects)
+            families["cache_malformed_objects"].add_metric([status.name], status.malformed)
+        return families.values()
