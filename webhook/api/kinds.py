@@ -1,21 +1,60 @@
 """KINDS: every kind that is served, watched or written, in one table."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from webhook.api import (
-    cloudprofiles,
-    columns,
-    core,
-    managedseeds,
-    projects,
-    seeds,
-    shoots,
+from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
+from webhook.api.columns import AGE, COLUMNS, Column
+from webhook.api.core import (
+    APIService,
+    ConfigMap,
+    ControllerRevision,
+    CustomResourceDefinition,
+    Deployment,
+    Event,
+    HorizontalPodAutoscaler,
+    Lease,
+    MutatingWebhookConfiguration,
+    Namespace,
+    Node,
+    Pod,
+    Secret,
+    ServiceAccount,
+    ValidatingWebhookConfiguration,
 )
-from webhook.api.columns import Column
+from webhook.api.extensions import (
+    BackupInfrastructure,
+    Cluster,
+    Generic,
+    Infrastructure,
+    MachineCloudConfig,
+    Worker,
+    WorkerPool,
+)
+from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet, SeedAutoscaler
 from webhook.api.meta import Object
+from webhook.api.projects import (
+    CredentialsBinding,
+    ExposureClass,
+    Project,
+    Quota,
+    SecretBinding,
+)
+from webhook.api.registrations import (
+    ControllerInstallation,
+    ControllerRegistration,
+    DNSEntry,
+    DNSProvider,
+    Etcd,
+    GardenBackupInfrastructure,
+    ShootState,
+)
+from webhook.api.scaling import ScheduledScaling, Tortoise
+from webhook.api.seeds import Seed, Zone
+from webhook.api.shoots import Shoot
 
 Origin: TypeAlias = Literal[
     "espalier",
@@ -56,7 +95,7 @@ class Kind:
     """`read` keeps the Struct only, so such a kind is patched and never put from the cache."""
     status: bool = True
     scale: Scale | None = None
-    columns: tuple[Column, ...] = (columns.AGE,)
+    columns: tuple[Column, ...] = (AGE,)
     also_served: tuple[str, ...] = ()
     """Further versions with the same schema, served only where no Gardener is."""
     preserve_unknown: bool = True
@@ -84,258 +123,96 @@ class Kind:
         return f"{self.name}List"
 
 
-_core = partial(
-    Kind,
-    group="core.gardener.cloud",
-    version="v1beta1",
-    origin="gardener",
-    categories=("gardener",),
-)
-_seedmanagement = partial(
-    Kind,
-    group="seedmanagement.gardener.cloud",
-    version="v1alpha1",
-    origin="gardener",
-    categories=("gardener",),
-)
-_ours = partial(
-    Kind,
-    group="seedmanagement.gardener.cloud",
-    version="v1beta1",
+def _family(group: str, version: str, origin: Origin, **common: Any) -> Callable[..., Kind]:
+    """Make the rows of one group; what a row does not say follows from its Struct."""
+
+    def row(model: type[Object], **special: Any) -> Kind:
+        options = {"name": model.__name__, **common, **special}
+        options.setdefault("plural", f"{options['name'].lower()}s")
+        options.setdefault("columns", COLUMNS.get(options["name"], (AGE,)))
+        return Kind(group=group, version=version, origin=origin, model=model, **options)
+
+    return row
+
+
+_gardener = partial(_family, origin="gardener", categories=("gardener",))
+_core = _gardener("core.gardener.cloud", "v1beta1")
+_security = _gardener("security.gardener.cloud", "v1alpha1")
+_seeds = _gardener("seedmanagement.gardener.cloud", "v1alpha1")
+_ours = _family(
+    "seedmanagement.gardener.cloud",
+    "v1beta1",
+    "espalier",
     also_served=("v1alpha1",),
-    origin="espalier",
     categories=("gardener",),
     preserve_unknown=False,
 )
-_kubernetes = partial(Kind, origin="kubernetes")
+_extension = _family("extensions.gardener.cloud", "v1alpha1", "extension")
+_dns = _family("dns.gardener.cloud", "v1alpha1", "dns")
+_machine = _family("machine.sapcloud.io", "v1alpha1", "machine")
+_druid = _family("druid.gardener.cloud", "v1alpha1", "druid")
+_scheduled = _family("autoscaling.mercari.com", "v1alpha1", "espalier", preserve_unknown=False)
+_tortoise = _family("autoscaling.mercari.com", "v1beta3", "tortoise")
+_kubernetes = partial(_family, origin="kubernetes")
+_v1 = _kubernetes("", "v1")
+_apps = _kubernetes("apps", "v1")
+_admission = _kubernetes("admissionregistration.k8s.io", "v1", namespaced=False, status=False)
 
+# fmt: off
 KINDS: Final[tuple[Kind, ...]] = (
-    _core(
-        name="CloudProfile",
-        plural="cloudprofiles",
-        model=cloudprofiles.CloudProfile,
-        namespaced=False,
-        short_names=("cprofile", "cpfl"),
-        columns=columns.CLOUD_PROFILE,
-        stored="read",
-    ),
-    _core(
-        name="NamespacedCloudProfile",
-        plural="namespacedcloudprofiles",
-        model=cloudprofiles.NamespacedCloudProfile,
-        short_names=("nscpfl",),
-        columns=columns.NAMESPACED_CLOUD_PROFILE,
-        stored="read",
-    ),
-    _core(
-        name="Project",
-        plural="projects",
-        model=projects.Project,
-        namespaced=False,
-        columns=columns.PROJECT,
-    ),
-    _core(name="Seed", plural="seeds", model=seeds.Seed, namespaced=False, columns=columns.SEED),
-    _core(
-        name="Quota",
-        plural="quotas",
-        model=projects.Quota,
-        short_names=("squota",),
-        status=False,
-        columns=columns.QUOTA,
-    ),
-    _core(
-        name="SecretBinding",
-        plural="secretbindings",
-        model=projects.SecretBinding,
-        short_names=("sb",),
-        status=False,
-        columns=columns.SECRET_BINDING,
-    ),
-    _core(
-        name="ExposureClass",
-        plural="exposureclasses",
-        model=projects.ExposureClass,
-        namespaced=False,
-        short_names=("expclass", "expcls"),
-        status=False,
-        columns=columns.EXPOSURE_CLASS,
-    ),
-    _core(name="Shoot", plural="shoots", model=shoots.Shoot, stored="read", columns=columns.SHOOT),
-    Kind(
-        group="security.gardener.cloud",
-        version="v1alpha1",
-        name="CredentialsBinding",
-        plural="credentialsbindings",
-        model=projects.CredentialsBinding,
-        origin="gardener",
-        short_names=("cb",),
-        categories=("gardener",),
-        status=False,
-        columns=columns.CREDENTIALS_BINDING,
-    ),
-    _seedmanagement(
-        name="ManagedSeed",
-        plural="managedseeds",
-        model=managedseeds.ManagedSeed,
-        short_names=("ms",),
-        columns=columns.MANAGED_SEED,
-    ),
-    _seedmanagement(
-        name="ManagedSeedSet",
-        plural="managedseedsets",
-        model=managedseeds.ManagedSeedSet,
-        short_names=("mss",),
-        scale=Scale(selector=".status.selector"),
-        columns=columns.MANAGED_SEED_SET,
-    ),
-    _ours(
-        name="SeedAutoscaler",
-        plural="seedautoscalers",
-        model=managedseeds.SeedAutoscaler,
-        short_names=("sa8r",),
-        columns=columns.SEED_AUTOSCALER,
-    ),
-    _ours(
-        name="Zone",
-        plural="zones",
-        model=seeds.Zone,
-        namespaced=False,
-        columns=columns.ZONE,
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="Namespace",
-        plural="namespaces",
-        model=core.Namespace,
-        namespaced=False,
-        short_names=("ns",),
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="ConfigMap",
-        plural="configmaps",
-        model=core.ConfigMap,
-        short_names=("cm",),
-        status=False,
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="Secret",
-        plural="secrets",
-        model=core.Secret,
-        status=False,
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="Event",
-        plural="events",
-        model=core.Event,
-        status=False,
-        short_names=("ev",),
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="Pod",
-        plural="pods",
-        model=core.Pod,
-        stored="read",
-        short_names=("po",),
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="Node",
-        plural="nodes",
-        model=core.Node,
-        stored="read",
-        namespaced=False,
-        short_names=("no",),
-    ),
-    _kubernetes(
-        group="",
-        version="v1",
-        name="ServiceAccount",
-        plural="serviceaccounts",
-        model=core.ServiceAccount,
-        status=False,
-        short_names=("sa",),
-    ),
-    _kubernetes(
-        group="coordination.k8s.io",
-        version="v1",
-        name="Lease",
-        plural="leases",
-        model=core.Lease,
-        status=False,
-    ),
-    _kubernetes(
-        group="apps",
-        version="v1",
-        name="Deployment",
-        plural="deployments",
-        model=core.Deployment,
-        stored="read",
-        short_names=("deploy",),
-    ),
-    _kubernetes(
-        group="apps",
-        version="v1",
-        name="ControllerRevision",
-        plural="controllerrevisions",
-        model=core.ControllerRevision,
-        status=False,
-    ),
-    _kubernetes(
-        group="autoscaling",
-        version="v2",
-        name="HorizontalPodAutoscaler",
-        plural="horizontalpodautoscalers",
-        model=core.HorizontalPodAutoscaler,
-        short_names=("hpa",),
-    ),
-    _kubernetes(
-        group="apiextensions.k8s.io",
-        version="v1",
-        name="CustomResourceDefinition",
-        plural="customresourcedefinitions",
-        model=core.CustomResourceDefinition,
-        namespaced=False,
-        stored="read",
-        short_names=("crd", "crds"),
-    ),
-    _kubernetes(
-        group="apiregistration.k8s.io",
-        version="v1",
-        name="APIService",
-        plural="apiservices",
-        model=core.APIService,
-        namespaced=False,
-        stored="read",
-    ),
-    _kubernetes(
-        group="admissionregistration.k8s.io",
-        version="v1",
-        name="MutatingWebhookConfiguration",
-        plural="mutatingwebhookconfigurations",
-        model=core.MutatingWebhookConfiguration,
-        namespaced=False,
-        status=False,
-    ),
-    _kubernetes(
-        group="admissionregistration.k8s.io",
-        version="v1",
-        name="ValidatingWebhookConfiguration",
-        plural="validatingwebhookconfigurations",
-        model=core.ValidatingWebhookConfiguration,
-        namespaced=False,
-        status=False,
-    ),
+    _core(CloudProfile, namespaced=False, short_names=("cprofile", "cpfl"), stored="read"),
+    _core(NamespacedCloudProfile, short_names=("nsprofile", "nscpfl"), stored="read"),
+    _core(Project, namespaced=False),
+    _core(Seed, namespaced=False),
+    _core(Quota, short_names=("squota",), status=False),
+    _core(SecretBinding, short_names=("sb",), status=False),
+    _core(ExposureClass, plural="exposureclasses", namespaced=False, status=False,
+          short_names=("expclass", "expcls")),
+    _core(Shoot, stored="read"),
+    _core(ShootState, status=False),
+    _core(ControllerRegistration, namespaced=False, short_names=("ctrlreg",), status=False),
+    _core(ControllerInstallation, namespaced=False, short_names=("ctrlinst",)),
+    _core(GardenBackupInfrastructure, name="BackupInfrastructure",
+          plural="backupinfrastructures", columns=(Column("Seed", ".spec.seed"), AGE)),
+    _security(CredentialsBinding, short_names=("cb",), status=False),
+    _seeds(ManagedSeed, short_names=("ms",)),
+    _seeds(ManagedSeedSet, short_names=("mss",), scale=Scale(selector=".status.selector")),
+    _ours(SeedAutoscaler, short_names=("sas",)),
+    _ours(Zone, namespaced=False),
+    _extension(Infrastructure, short_names=("infra",)),
+    _extension(BackupInfrastructure),
+    _extension(MachineCloudConfig),
+    _extension(WorkerPool),
+    _extension(Generic),
+    _extension(Worker),
+    _extension(Cluster, namespaced=False, status=False, stored="read"),
+    _dns(DNSProvider, short_names=("dnspr",)),
+    _dns(DNSEntry, plural="dnsentries", short_names=("dnse",)),
+    _machine(MachineDeployment, short_names=("mcd",), scale=Scale()),
+    _machine(MachineSet, short_names=("mcs",), scale=Scale()),
+    _machine(Machine, short_names=("mc",)),
+    _machine(MachineClass, plural="machineclasses", short_names=("mcc",), status=False),
+    _druid(Etcd),
+    _scheduled(ScheduledScaling, short_names=("ss",)),
+    _tortoise(Tortoise),
+    _v1(Namespace, namespaced=False, short_names=("ns",)),
+    _v1(ConfigMap, short_names=("cm",), status=False),
+    _v1(Secret, status=False),
+    _v1(Event, short_names=("ev",), status=False),
+    _v1(Pod, short_names=("po",), stored="read"),
+    _v1(Node, namespaced=False, short_names=("no",), stored="read"),
+    _v1(ServiceAccount, short_names=("sa",), status=False),
+    _kubernetes("coordination.k8s.io", "v1")(Lease, status=False),
+    _apps(Deployment, short_names=("deploy",), stored="read", scale=Scale()),
+    _apps(ControllerRevision, status=False),
+    _kubernetes("autoscaling", "v2")(HorizontalPodAutoscaler, short_names=("hpa",)),
+    _kubernetes("apiextensions.k8s.io", "v1")(
+        CustomResourceDefinition, namespaced=False, short_names=("crd", "crds"), stored="read"),
+    _kubernetes("apiregistration.k8s.io", "v1")(APIService, namespaced=False, stored="read"),
+    _admission(MutatingWebhookConfiguration),
+    _admission(ValidatingWebhookConfiguration),
 )
+# fmt: on
 
 _BY_MODEL: Final[Mapping[type[Object], Kind]] = {kind.model: kind for kind in KINDS}
 _BY_NAME: Final[Mapping[tuple[str, str, str], Kind]] = {

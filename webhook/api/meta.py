@@ -22,6 +22,16 @@ IntOrString: TypeAlias = int | str
 Quantity: TypeAlias = int | str
 """A Kubernetes quantity as written; `webhook.api.quantity` reads it."""
 
+
+def says(description: str, *, required: bool = False, **schema: Any) -> Meta:
+    """Describe a field for `kubectl explain`, and say what its schema asks beyond the type.
+
+    What is asked here binds writers through the API server; reading stays lenient, so that an
+    object which got in another way can still be judged.
+    """
+    return Meta(description=description, extra={"required": required, "schema": schema})
+
+
 _NOTHING: Final[dict[str, Any]] = {}
 
 

@@ -1,0 +1,260 @@
+"""Structs of the extension kinds: what Gardener asks of providers, and what they answer."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import field
+
+from webhook.api.conditions import Condition
+from webhook.api.meta import (
+    Int32,
+    Int64,
+    IntOrString,
+    LastError,
+    LastOperation,
+    Model,
+    NamespacedReference,
+    Object,
+    ObjectReference,
+    Quantity,
+    nothing,
+    says,
+)
+from webhook.api.shoots import Shoot
+from webhook.api.workers import NodeTaint
+
+
+class Leadership(Model):
+    """The DNS record that says which seed may act on an object during a migration."""
+
+    record: Annotated[str, says("the TXT record to look up")] = ""
+    value: Annotated[str, says("the value that allows to act")] = ""
+    lease_seconds: Annotated[Int32, says("how long an answer may be relied on")] = 0
+
+
+class ExtensionSpec(Model):
+    """What every extension object has."""
+
+    type: Annotated[str, says("which extension is asked; cannot be changed")] = ""
+    class_: str = field(name="class", default="")
+    region: Annotated[str, says("the region of the infrastructure")] = ""
+    secret_ref: NamespacedReference | None = None
+    provider_config: Annotated[Any, says("configuration that only the provider reads")] = None
+    leadership: Leadership | None = None
+
+
+class ResourceName(Model):
+    """An object that the state of an extension object refers to."""
+
+    name: str = ""
+    resource_ref: ObjectReference = ObjectReference()
+
+
+class ExtensionStatus(Model):
+    """What every extension controller reports."""
+
+    observed_generation: Int64 = 0
+    state: Annotated[Any, says("what is needed to rebuild the object on another seed")] = None
+    resources: tuple[ResourceName, ...] = ()
+    provider_status: Annotated[Any, says("what only other parts of the provider read")] = None
+    conditions: tuple[Condition, ...] = ()
+    last_error: LastError | None = None
+    last_operation: LastOperation | None = None
+
+
+class ExtensionObject(Object):
+    """The base of the extension kinds."""
+
+    status: ExtensionStatus = ExtensionStatus()
+
+
+class InfrastructureDNS(Model):
+    """Names that lead to the control plane."""
+
+    apiserver: str = ""
+
+
+class InfrastructureSpec(ExtensionSpec):
+    """The networks and roles that a Shoot needs."""
+
+    ssh_public_key: str = ""
+    dns: InfrastructureDNS | None = None
+
+
+class Infrastructure(ExtensionObject):
+    """The infrastructure of a Shoot."""
+
+    spec: InfrastructureSpec = InfrastructureSpec()
+
+
+class BackupInfrastructureSpec(ExtensionSpec):
+    """The bucket for a Shoot's backups."""
+
+    storage_container_name: str = ""
+
+
+class BackupInfrastructure(ExtensionObject):
+    """The backup storage of a Shoot, in its seed."""
+
+    spec: BackupInfrastructureSpec = BackupInfrastructureSpec()
+
+
+class DropIn(Model):
+    """An addition to a unit."""
+
+    name: str = ""
+    content: str = ""
+
+
+class Unit(Model):
+    """A systemd unit."""
+
+    name: str = ""
+    command: str = ""
+    enable: bool | None = None
+    content: str = ""
+    drop_ins: tuple[DropIn, ...] = field(name="drop-ins", default=())
+
+
+class SecretKey(Model):
+    """A value in a Secret."""
+
+    name: str = ""
+    data_key: str = ""
+
+
+class InlineContent(Model):
+    """Content as text, or base64 with encoding `b64`."""
+
+    encoding: str = ""
+    data: str = ""
+
+
+class FileContent(Model):
+    """Where a file's content comes from."""
+
+    secret_ref: SecretKey | None = None
+    inline: InlineContent | None = None
+
+
+class File(Model):
+    """A file on a machine."""
+
+    path: str = ""
+    permissions: Annotated[Int32 | None, says("mode bits as a number, 0644 in YAML")] = None
+    content: FileContent = FileContent()
+
+
+class MachineCloudConfigSpec(ExtensionSpec):
+    """Units and files that a machine starts with."""
+
+    units: tuple[Unit, ...] = ()
+    files: tuple[File, ...] = ()
+
+
+class MachineCloudConfigStatus(ExtensionStatus):
+    """The configuration in the operating system's own language."""
+
+    cloud_config: Annotated[str, says("the rendered configuration, base64")] = ""
+
+
+class MachineCloudConfig(ExtensionObject):
+    """The configuration of a pool's machines."""
+
+    spec: MachineCloudConfigSpec = MachineCloudConfigSpec()
+    status: MachineCloudConfigStatus = MachineCloudConfigStatus()
+
+
+class WorkerPoolSpec(ExtensionSpec):
+    """One pool of machines, as its provider gets it."""
+
+    cloud_config: str = ""
+    infrastructure_provider_status: Any = None
+    minimum: Annotated[Int32, says("the smallest number of nodes, over all zones")] = 0
+    maximum: Annotated[Int32, says("the largest number of nodes, at least one a zone")] = 0
+    max_surge: IntOrString | None = None
+    max_unavailable: IntOrString | None = None
+    zones: tuple[str, ...] = ()
+
+
+class WorkerPool(ExtensionObject):
+    """One pool of a Shoot's machines."""
+
+    spec: WorkerPoolSpec = WorkerPoolSpec()
+
+
+class GenericSpec(ExtensionSpec):
+    """Whatever a provider wants to know of the Shoot."""
+
+    shoot_spec: Any = None
+
+
+class Generic(ExtensionObject):
+    """Anything that a provider adds to a Shoot."""
+
+    spec: GenericSpec = GenericSpec()
+
+
+class PoolNodeTemplate(Model):
+    """The nodes of a pool."""
+
+    capacity: Mapping[str, Quantity] = field(default_factory=nothing)
+    virtual_capacity: Mapping[str, Quantity] = field(default_factory=nothing)
+
+
+class Pool(Model):
+    """One pool in a Worker."""
+
+    name: str = ""
+    machine_type: str = ""
+    minimum: Int32 = 0
+    maximum: Int32 = 0
+    max_surge: IntOrString | None = None
+    max_unavailable: IntOrString | None = None
+    zones: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=nothing)
+    annotations: Mapping[str, str] = field(default_factory=nothing)
+    taints: tuple[NodeTaint, ...] = ()
+    node_template: PoolNodeTemplate | None = None
+    priority: Int32 | None = None
+    update_strategy: str = ""
+    architecture: str | None = None
+
+
+class WorkerSpec(ExtensionSpec):
+    """All pools of a Shoot."""
+
+    pools: tuple[Pool, ...] = ()
+
+
+class PoolDeployment(Model):
+    """A MachineDeployment that a Worker became."""
+
+    name: str = ""
+    minimum: Int32 = 0
+    maximum: Int32 = 0
+
+
+class WorkerStatus(ExtensionStatus):
+    """The MachineDeployments behind the pools."""
+
+    machine_deployments: tuple[PoolDeployment, ...] = ()
+
+
+class Worker(ExtensionObject):
+    """The machines of a Shoot, today's form of WorkerPool."""
+
+    spec: WorkerSpec = WorkerSpec()
+    status: WorkerStatus = WorkerStatus()
+
+
+class ClusterSpec(Model):
+    """Copies of the objects around a Shoot, for extensions that cannot read the garden."""
+
+    shoot: Annotated[Shoot | None, says("the Shoot")] = None
+
+
+class Cluster(Object):
+    """What extensions in a seed know of a Shoot."""
+
+    spec: ClusterSpec = ClusterSpec()
