@@ -16,6 +16,14 @@ _ESCAPES = {
     "\\": "\\\\",
     '"': '\\"',
 }
+_TYPE_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "bool"),
+    (int, "int64"),
+    (float, "float64"),
+    (str, "string"),
+    (list, "[]interface {}"),
+    (dict, "map[string]interface {}"),
+)
 _PLAIN = re.compile(r"[ !#-\[\]-~]*\Z")
 
 
@@ -54,3 +62,35 @@ def to_json(value: Any) -> str:
     if "<" in text or ">" in text or "&" in text:
         text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return text
+
+
+def plain(value: Any) -> str:
+    """Write decoded JSON as Go's %v."""
+    if isinstance(value, dict):
+        inner = " ".join(f"{key}:{plain(part)}" for key, part in sorted(value.items()))
+        return f"map[{inner}]"
+    if isinstance(value, list):
+        return "[" + " ".join(plain(part) for part in value) + "]"
+    if isinstance(value, str):
+        return value
+    return "<nil>" if value is None else number(value)
+
+
+def syntax(value: Any) -> str:
+    """Write decoded JSON as Go's %#v."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{quote(key)}:{syntax(part)}" for key, part in sorted(value.items()))
+        return f"{type_name(value)}{{{inner}}}"
+    if isinstance(value, list):
+        return f"{type_name(value)}{{{', '.join(syntax(part) for part in value)}}}"
+    if isinstance(value, str):
+        return quote(value)
+    return "interface {}(nil)" if value is None else number(value)
+
+
+def type_name(value: Any) -> str:
+    """Name the type of decoded JSON as Go's %T."""
+    for kind, name in _TYPE_NAMES:
+        if isinstance(value, kind):
+            return name
+    return "<nil>"
