@@ -1,6 +1,7 @@
 """Structs of CloudProfile and NamespacedCloudProfile: what an infrastructure offers."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import field
 
@@ -113,6 +114,7 @@ class CloudProfileSpec(Model):
     seed_selector: SeedSelector | None = None
     limits: Limits | None = None
     control_plane: ProfileControlPlane | None = None
+    provider_config: Any = None
 
 
 class CloudProfile(Object):

@@ -1,6 +1,102 @@
-"""Options: what the operator has set and decisions read."""
+"""The operator's settings that decisions read, by room."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final, Literal, TypeAlias, get_args
+
+from webhook.api.meta import Quantity
+
+Mode: TypeAlias = Literal["deny", "warn", "off"]
+WorkerRule: TypeAlias = Literal["every-pool", "system-components"]
+Strategy: TypeAlias = Literal["SameRegion", "MinimalDistance"]
+Engine: TypeAlias = Literal["built-in", "kube-scheduler"]
+
+STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
+ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionOptions:
+    """How strict admission is, for whom."""
+
+    modes: Mapping[str, Mode] = field(default_factory=dict)
+    """A policy's mode; a policy that is not named keeps the mode of its table row."""
+    exceptions: Mapping[str, Mapping[str, Mode]] = field(default_factory=dict)
+    """By namespace, modes that differ from those above."""
+    garden_namespace: str = "garden"
+    worker_rule: WorkerRule = "every-pool"
+    label_multi_zonal: bool = True
+    strict_seeds: bool = False
+
+    def mode(self, policy: str, namespace: str, default: Mode) -> Mode:
+        """Tell how strict a policy is in a namespace."""
+        here = self.exceptions.get(namespace)
+        if here is not None and policy in here:
+            return here[policy]
+        return self.modes.get(policy, default)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRule:
+    """How much of a resource a control plane uses, by what may fail without hurting it."""
+
+    none: Decimal = Decimal(0)
+    single_zone: Decimal = Decimal(0)
+    multi_zone: Decimal = Decimal(0)
+
+    def amount(self, failure_domain: str) -> Decimal:
+        if failure_domain == "multi-zone":
+            return self.multi_zone
+        return self.single_zone if failure_domain == "single-zone" else self.none
+
+
+@dataclass(frozen=True, slots=True)
+class UsageOptions:
+    """What shoots use of a seed's resources beside the built-in ones."""
+
+    rules: tuple[tuple[str, UsageRule], ...] = ()
+    """By resource; one that seeds offer and no rule names counts 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedCapacity:
+    """What a seed has, and what of it is kept back."""
+
+    capacity: Mapping[str, Quantity]
+    reserved: Mapping[str, Quantity] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityOptions:
+    """How many shoots a seed takes where its gardenlet does not say."""
+
+    default: int = 250
+    seeds: Mapping[str, SeedCapacity] = field(default_factory=dict)
+    """Seeds without a ManagedSeed whose capacity is ours to write; others are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each rule counts in the profile `weighted`."""
+
+    minimal_distance: int = 5
+    high_availability: int = 3
+    least_allocated: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingOptions:
+    """How shoots get their seeds."""
+
+    profile: str = "default"
+    """The profile behind the scheduler name `espalier`."""
+    strategy: Strategy = "SameRegion"
+    weights: Weights = field(default_factory=Weights)
+    headroom: int = 0
+    """Shoots that are kept free on every seed, for those that others place there."""
+    engine: Engine = "built-in"
+    garden_namespace: str = "garden"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +109,9 @@ class Options:
 
     namespace: str = "espalier-system"
     """The namespace that Espalier itself lives in, with its ledgers and certificates."""
-
     beside_gardener: bool = False
     """Whether a real Gardener serves its own kinds here."""
+    admission: AdmissionOptions = field(default_factory=AdmissionOptions)
+    scheduling: SchedulingOptions = field(default_factory=SchedulingOptions)
+    usage: UsageOptions = field(default_factory=UsageOptions)
+    capacity: CapacityOptions = field(default_factory=CapacityOptions)
