@@ -60,7 +60,7 @@ class Overlay(Generic[T]):
     def observe_version(self, version: str) -> None:
         """Note that the watch has come to a version without an event of its own."""
         for key, assumed in [*self._assumed.items()]:
-            if covers(version, assumed.seen):
+            if not assumed.seen or covers(version, assumed.seen):
                 assumed.seen = version
                 self._settle(key, assumed)
 
