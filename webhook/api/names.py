@@ -30,6 +30,7 @@ SCALING_NOTE: Final = "espalier.gardener.cloud/scheduled-scaling"
 SCALING_FLOORS: Final = "espalier.gardener.cloud/floors"
 SCALING_NAMESPACE: Final = "espalier.gardener.cloud/scheduled-scaling"
 CORDON_TAINT: Final = "espalier.gardener.cloud/draining"
+SCALE_IN: Final = "espalier.gardener.cloud/scale-in"
 LEDGER_LABEL: Final = "espalier.gardener.cloud/ledger"
 POOL_LABEL: Final = "espalier.gardener.cloud/pool"
 

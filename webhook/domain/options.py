@@ -46,6 +46,7 @@ class UsageRule:
     multi_zone: Decimal = Decimal(0)
 
     def amount(self, failure_domain: str) -> Decimal:
+        """Return what a control plane with that failure domain uses."""
         if failure_domain == "multi-zone":
             return self.multi_zone
         return self.single_zone if failure_domain == "single-zone" else self.none

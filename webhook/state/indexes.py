@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from webhook.api import names
+from webhook.api.core import ConfigMap
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, Project, SecretBinding
 from webhook.api.shoots import Shoot
+from webhook.domain import ha, regions, usage
 
 T = TypeVar("T", bound=Object)
 
@@ -26,11 +29,6 @@ class Index(Generic[T]):
 
 def _owners(obj: Object) -> Iterable[str]:
     return (reference.uid for reference in obj.metadata.owner_references)
-
-
-def seeds_of_shoot(shoot: Shoot) -> Iterable[str]:
-    """Name the seeds that carry a shoot: two while its control plane moves."""
-    return filter(None, (shoot.spec.seed_name, shoot.status.seed_name))
 
 
 def _shoot_of_managed_seed(managed_seed: ManagedSeed) -> Iterable[str]:
@@ -58,10 +56,31 @@ def _namespace_of_project(project: Project) -> Iterable[str]:
     return filter(None, (project.spec.namespace,))
 
 
+def _waits(shoot: Shoot) -> Iterable[str]:
+    return () if shoot.spec.seed_name or shoot.is_deleting else (shoot.spec.scheduler_name,)
+
+
+def _seed_of_multi_zone_shoot(shoot: Shoot) -> Iterable[str]:
+    seed = shoot.spec.seed_name
+    return (seed,) if seed and ha.effective(shoot).type == ha.MULTI_ZONE else ()
+
+
+def _leaves(managed_seed: ManagedSeed) -> Iterable[str]:
+    leaves = managed_seed.is_deleting or names.SCALE_IN in managed_seed.metadata.annotations
+    return (LEAVING,) if leaves else ()
+
+
+def _profiles_of_region_config(config_map: ConfigMap) -> Iterable[str]:
+    metadata = config_map.metadata
+    if metadata.labels.get(names.REGION_CONFIG_PURPOSE) != names.REGION_CONFIG:
+        return ()
+    return regions.profiles(metadata.annotations.get(names.REGION_CONFIG_PROFILES, ""))
+
+
 CHILDREN_BY_OWNER: Final = Index("children_by_owner", Object, _owners)
 """Objects of any kind by the uid of an owner."""
 
-SHOOTS_BY_SEED: Final = Index("shoots_by_seed", Shoot, seeds_of_shoot)
+SHOOTS_BY_SEED: Final = Index("shoots_by_seed", Shoot, usage.seeds)
 """Shoots by the name of a seed that carries them, as wished or as reported."""
 
 SHOOTS_BY_SECRET_BINDING: Final = Index("shoots_by_secret_binding", Shoot, _secret_binding_of_shoot)
@@ -88,6 +107,23 @@ MANAGED_SEEDS_BY_SHOOT: Final = Index("managed_seeds_by_shoot", ManagedSeed, _sh
 PROJECTS_BY_NAMESPACE: Final = Index("projects_by_namespace", Project, _namespace_of_project)
 """Projects by the namespace that is theirs."""
 
+WAITING_SHOOTS: Final = Index("waiting_shoots", Shoot, _waits)
+"""Shoots without a seed by the name of the scheduler that they wait for."""
+
+MULTI_ZONE_SHOOTS_BY_SEED: Final = Index(
+    "multi_zone_shoots_by_seed", Shoot, _seed_of_multi_zone_shoot
+)
+"""Shoots that want their control plane in several zones, by the seed that they are assigned to."""
+
+LEAVING: Final = "leaving"
+LEAVING_MANAGED_SEEDS: Final = Index("leaving_managed_seeds", ManagedSeed, _leaves)
+"""Under `LEAVING`, the ManagedSeeds that are being deleted or are chosen for scale-in."""
+
+REGION_CONFIGS_BY_PROFILE: Final = Index(
+    "region_configs_by_profile", ConfigMap, _profiles_of_region_config
+)
+"""ConfigMaps with distances between regions by the CloudProfiles that they are for."""
+
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,
     SHOOTS_BY_SEED,
@@ -97,4 +133,8 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     CREDENTIALS_BINDINGS_BY_QUOTA,
     MANAGED_SEEDS_BY_SHOOT,
     PROJECTS_BY_NAMESPACE,
+    WAITING_SHOOTS,
+    MULTI_ZONE_SHOOTS_BY_SEED,
+    LEAVING_MANAGED_SEEDS,
+    REGION_CONFIGS_BY_PROFILE,
 )

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from webhook.api.meta import Object, ObjectKey
+from webhook.domain.options import Options
 from webhook.state.indexes import INDEXES, Index
 from webhook.state.overlay import Overlay
 from webhook.state.store import Entry, Store
@@ -28,7 +29,9 @@ class Memory:
         models: Iterable[type[Object]],
         indexes: Iterable[Index[Any]] = INDEXES,
         totals: Iterable[Total[Any]] = TOTALS,
+        options: Options | None = None,
     ) -> None:
+        self.options = options or Options()
         self._indexes, self._totals = tuple(indexes), tuple(totals)
         self._kinds: dict[type[Object], Overlay[Any]] = {
             model: Overlay(self.stage(model)) for model in models
@@ -65,6 +68,9 @@ class Memory:
 
     def total(self, total: Total[T], group: str) -> Vector:
         return self.store(total.model).total(total.name, group)
+
+    def all_totals(self, total: Total[T]) -> Mapping[str, Vector]:
+        return self.store(total.model).totals(total.name)
 
     def stage(self, model: type[T]) -> Store[T]:
         """Give an empty store of a kind, to be filled with a list and adopted."""

@@ -75,7 +75,8 @@ class Snapshot:
     ) -> Self:
         """Build one from plain objects, for tests and for judging files; it does not expire."""
         known = [*objects]
-        memory = Memory({*(kind.model for kind in KINDS), *(type(obj) for obj in known)})
+        models = {*(kind.model for kind in KINDS), *(type(obj) for obj in known)}
+        memory = Memory(models, options=options)
         for obj in known:
             memory.store(type(obj)).put(obj.key, obj, msgspec.json.encode(obj))
         return cls(
@@ -119,6 +120,10 @@ class Snapshot:
     def total(self, total: Total[T], group: str) -> Vector:
         """Give what the objects of a group use together; a group without any uses nothing."""
         return self._memory_of(total.model).total(total, group)
+
+    def totals(self, total: Total[T]) -> Mapping[str, Vector]:
+        """Give what the objects of every group use; a sum that has changed is another object."""
+        return self._memory_of(total.model).all_totals(total)
 
     def raw(self, model: type[Object], key: ObjectKey) -> Draft | None:
         """Give a copy of a whole object, to be edited and written back."""

@@ -5,6 +5,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from webhook.api.faults import Fault
 from webhook.api.meta import Object, ObjectKey
+from webhook.domain.options import Options
 from webhook.state.indexes import Index
 from webhook.state.lookup import Lookup
 from webhook.state.tally import DependentTally, Tally
@@ -23,6 +24,8 @@ class Entry(NamedTuple, Generic[T]):
 
 
 class _Nobody:
+    options = Options()
+
     def get(self, _model: type[Other], _key: ObjectKey) -> Other | None:
         return None
 
@@ -82,6 +85,9 @@ class Store(Generic[T]):
 
     def total(self, name: str, group: str) -> Vector:
         return self._tallies[name].get(group)
+
+    def totals(self, name: str) -> Mapping[str, Vector]:
+        return self._tallies[name].all()
 
     def entry(self, key: ObjectKey) -> Entry[T] | None:
         """Give all that is known of an object."""

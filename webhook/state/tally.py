@@ -1,6 +1,6 @@
 """The sums of a total, kept by each change instead of summed at each read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -35,7 +35,7 @@ class Tally(Generic[T]):
     def __init__(self, total: Total[T], reader: Reader) -> None:
         self._total = total
         self._reader = reader
-        self._sums: dict[str, dict[str, Decimal]] = {}
+        self._sums: dict[str, Vector] = {}
         self._counts: dict[str, int] = {}
 
     def read(self, obj: T) -> Part:
@@ -48,7 +48,11 @@ class Tally(Generic[T]):
         self._swap(self.read(old) if old is not None else None, part)
 
     def get(self, group: str) -> Vector:
-        return dict(self._sums.get(group, _NOTHING))
+        return self._sums.get(group, _NOTHING)
+
+    def all(self) -> Mapping[str, Vector]:
+        """Give the sums of all groups; a sum that has changed is another object."""
+        return self._sums
 
     def _swap(self, old: Part | None, new: Part | None) -> None:
         if new is not None:
@@ -59,9 +63,10 @@ class Tally(Generic[T]):
     def _add(self, part: Part) -> None:
         for group in part.groups:
             self._counts[group] = self._counts.get(group, 0) + 1
-            total = self._sums.setdefault(group, {})
+            total = dict(self._sums.get(group, _NOTHING))
             for resource, amount in part.vector.items():
                 total[resource] = _EXACT.add(total.get(resource, Decimal()), amount)
+            self._sums[group] = total
 
     def _subtract(self, part: Part) -> None:
         for group in part.groups:
@@ -69,9 +74,10 @@ class Tally(Generic[T]):
             if not self._counts[group]:
                 del self._counts[group], self._sums[group]
                 continue
-            total = self._sums[group]
+            total = dict(self._sums[group])
             for resource, amount in part.vector.items():
                 total[resource] = _EXACT.subtract(total[resource], amount)
+            self._sums[group] = total
 
 
 class DependentTally(Tally[T]):
@@ -107,6 +113,12 @@ class DependentTally(Tally[T]):
         for key in self._marked.pop(group, ()):
             self._refresh(key)
         return super().get(group)
+
+    @override
+    def all(self) -> Mapping[str, Vector]:
+        for group in [*self._marked]:
+            self.get(group)
+        return super().all()
 
     def mark(self, model: type[Object], key: ObjectKey) -> None:
         """Note that an object has changed."""

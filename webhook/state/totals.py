@@ -7,7 +7,8 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.state.indexes import seeds_of_shoot
+from webhook.domain import usage
+from webhook.domain.options import Options
 
 T = TypeVar("T", bound=Object)
 Other = TypeVar("Other", bound=Object)
@@ -17,8 +18,10 @@ Reference: TypeAlias = tuple[type[Object], ObjectKey]
 
 
 class Reader(Protocol):
-    """Where a vector finds the other objects that it is computed from."""
+    """Where a vector finds the settings and the other objects that it is computed from."""
 
+    @property
+    def options(self) -> Options: ...
     def get(self, model: type[Other], key: ObjectKey) -> Other | None: ...
 
 
@@ -42,14 +45,11 @@ class Total(Generic[T]):
     needs: Callable[[T], Iterable[Reference]] = needs_nothing
 
 
-_ONE_SHOOT: Final[Vector] = {"shoots": Decimal(1)}
+def _usage_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
+    return usage.of(shoot, reader.options.usage)
 
 
-def _one_shoot(_shoot: Shoot, _reader: Reader) -> Vector:
-    return _ONE_SHOOT
-
-
-SEED_USAGE: Final = Total("seed_usage", Shoot, seeds_of_shoot, _one_shoot)
-"""What the shoots of a seed use of it, by the seed's name."""
+SEED_USAGE: Final = Total("seed_usage", Shoot, usage.seeds, _usage_of_shoot)
+"""What the shoots of a seed use of it, by the seed's name; a shoot that moves counts on both."""
 
 TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE,)
