@@ -374,7 +374,7 @@ SEED_V6 = {"pods": "2001:db8:5::/48", "services": "2001:db8:6::/108", "nodes": "
 )
 def test_networks(of_seed: Draft, networking: Draft | None, expected: Rejection | None) -> None:
     seed = make_seed(networks=of_seed)
-    shoot = make_shoot(**({"networking": networking} if networking is not None else {}))
+    shoot = make_shoot() if networking is None else make_shoot(networking=networking)
     assert judge(seed, shoot) == (("networks", expected) if expected else None)
 
 
