@@ -100,6 +100,8 @@ class Kind:
     """Further versions with the same schema, served only where no Gardener is."""
     preserve_unknown: bool = True
     """Upstream has more fields than the Struct; they pass the schema and are kept."""
+    selectable: tuple[str, ...] = ()
+    """Fields beyond name and namespace that field selectors may name."""
 
     @property
     def singular(self) -> str:
@@ -168,14 +170,15 @@ KINDS: Final[tuple[Kind, ...]] = (
     _core(SecretBinding, short_names=("sb",), status=False),
     _core(ExposureClass, plural="exposureclasses", namespaced=False, status=False,
           short_names=("expclass", "expcls")),
-    _core(Shoot, stored="read"),
+    _core(Shoot, stored="read", selectable=(".spec.seedName", ".status.seedName")),
     _core(ShootState, status=False),
     _core(ControllerRegistration, namespaced=False, short_names=("ctrlreg",), status=False),
-    _core(ControllerInstallation, namespaced=False, short_names=("ctrlinst",)),
+    _core(ControllerInstallation, namespaced=False, short_names=("ctrlinst",),
+          selectable=(".spec.registrationRef.name", ".spec.seedRef.name")),
     _core(GardenBackupInfrastructure, name="BackupInfrastructure",
           plural="backupinfrastructures", columns=(Column("Seed", ".spec.seed"), AGE)),
     _security(CredentialsBinding, short_names=("cb",), status=False),
-    _seeds(ManagedSeed, short_names=("ms",)),
+    _seeds(ManagedSeed, short_names=("ms",), selectable=(".spec.shoot.name",)),
     _seeds(ManagedSeedSet, short_names=("mss",), scale=Scale(selector=".status.selector")),
     _ours(SeedAutoscaler, short_names=("sas",)),
     _ours(Zone, namespaced=False),

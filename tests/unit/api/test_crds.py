@@ -1,0 +1,127 @@
+from typing import Any
+
+import pytest
+
+from webhook.api.crds import crd, definable
+from webhook.api.kinds import KINDS, Kind, kind_of_model
+from webhook.api.managedseeds import ManagedSeedSet, SeedAutoscaler
+from webhook.api.schema import Schema
+from webhook.api.shoots import Shoot
+
+DEFINED = tuple(definable(beside_gardener=False))
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+
+
+def names(kind: Kind) -> str:
+    return f"{kind.name}.{kind.group}"
+
+
+def objections(node: dict[str, Any], path: str) -> list[str]:
+    """Say where a schema is not structural, by the rules of Kubernetes."""
+    found = []
+    if not (node.get("type") or node.get(PRESERVE) or node.get("x-kubernetes-int-or-string")):
+        found.append(f"{path} has no type")
+    if "properties" in node and "additionalProperties" in node:
+        found.append(f"{path} has both properties and additionalProperties")
+    if keys := node.get("x-kubernetes-list-map-keys"):
+        entry = node["items"]
+        found += [f"{path}[].{key} is a key" for key in keys if key not in entry["required"]]
+    for name in node.get("required", ()):
+        if name not in node["properties"]:
+            found.append(f"{path}.{name} is required and unknown")
+    for name, child in node.get("properties", {}).items():
+        found += objections(child, f"{path}.{name}")
+    for name in ("items", "additionalProperties"):
+        if name in node:
+            found += objections(node[name], f"{path}.{name}")
+    return found
+
+
+@pytest.mark.parametrize("kind", DEFINED, ids=names)
+def test_every_schema_is_structural(kind: Kind):
+    for version in crd(kind, beside_gardener=False)["spec"]["versions"]:
+        assert objections(version["schema"]["openAPIV3Schema"], kind.name) == []
+
+
+@pytest.mark.parametrize("kind", DEFINED, ids=names)
+def test_columns_and_selectors_lead_to_known_or_preserved_fields(kind: Kind):
+    (version, *_) = crd(kind, beside_gardener=False)["spec"]["versions"]
+    root = version["schema"]["openAPIV3Schema"]
+    paths = [column["jsonPath"] for column in version["additionalPrinterColumns"]]
+    paths += [field["jsonPath"] for field in version.get("selectableFields", ())]
+    for path in paths:
+        first, *rest = path.lstrip(".").split("[")[0].split(".")
+        assert first in root["properties"], path
+        node = root["properties"][first]
+        for step in rest if first != "metadata" else ():
+            if step not in node.get("properties", {}):
+                assert node.get(PRESERVE) or "additionalProperties" in node, path
+                break
+            node = node["properties"][step]
+
+
+@pytest.mark.parametrize("kind", DEFINED, ids=names)
+def test_every_kind_and_every_object_in_it_is_described(kind: Kind):
+    schema = crd(kind, beside_gardener=False)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert undescribed(schema, kind.name) == []
+
+
+def undescribed(node: dict[str, Any], path: str) -> list[str]:
+    found = [path] if "properties" in node and not node.get("description") else []
+    for name, child in node.get("properties", {}).items():
+        found += undescribed(child, f"{path}.{name}") if name != "metadata" else []
+    return found + (undescribed(node["items"], f"{path}[]") if "items" in node else [])
+
+
+def test_kubernetes_own_kinds_are_never_defined():
+    assert {kind.origin for kind in KINDS} - {kind.origin for kind in DEFINED} == {"kubernetes"}
+
+
+def test_beside_a_gardener_only_our_own_kinds_are_defined():
+    defined = [kind.name for kind in definable(beside_gardener=True)]
+    assert defined == ["SeedAutoscaler", "Zone", "ScheduledScaling"]
+
+
+def test_beside_a_gardener_no_version_is_claimed_that_it_serves():
+    kind = kind_of_model(SeedAutoscaler)
+    alone = crd(kind, beside_gardener=False)["spec"]["versions"]
+    beside = crd(kind, beside_gardener=True)["spec"]["versions"]
+    assert [(version["name"], version["storage"]) for version in alone] == [
+        ("v1beta1", True),
+        ("v1alpha1", False),
+    ]
+    assert alone[0]["schema"] == alone[1]["schema"]
+    assert [(version["name"], version["storage"]) for version in beside] == [("v1beta1", True)]
+
+
+def test_sets_can_be_scaled():
+    (version,) = crd(kind_of_model(ManagedSeedSet), beside_gardener=False)["spec"]["versions"]
+    assert version["subresources"] == {
+        "status": {},
+        "scale": {
+            "specReplicasPath": ".spec.replicas",
+            "statusReplicasPath": ".status.replicas",
+            "labelSelectorPath": ".status.selector",
+        },
+    }
+
+
+def test_fields_that_only_upstream_knows_are_kept():
+    (version,) = crd(kind_of_model(Shoot), beside_gardener=False)["spec"]["versions"]
+    schema = Schema(version["schema"]["openAPIV3Schema"])
+    worker = {"name": "a", "sysctls": {"net.core": "1"}}
+    raw = {"spec": {"provider": {"infrastructureConfig": {"a": 1}, "workers": [worker]}, "x": 1}}
+    assert schema.prune(raw) == []
+    assert schema.validate(raw) == []
+
+
+def test_fields_that_our_own_kinds_do_not_know_are_pruned():
+    versions = crd(kind_of_model(SeedAutoscaler), beside_gardener=False)["spec"]["versions"]
+    schema = Schema(versions[0]["schema"]["openAPIV3Schema"])
+    assert schema.prune({"spec": {"maxReplicas": 1, "maxReplica": 1}}) == ["spec.maxReplica"]
+
+
+def test_generating_twice_gives_separate_objects():
+    first, second = (crd(kind_of_model(Shoot), beside_gardener=False) for _ in range(2))
+    first["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"].clear()
+    assert second["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]

@@ -1,0 +1,114 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webhook.api.decode import convert, decode, faults
+from webhook.api.kinds import KINDS, Kind, kind_of_model
+from webhook.api.managedseeds import ManagedSeed
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot, ShootSpec
+
+SHOOT = kind_of_model(Shoot)
+
+
+def encode(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def test_only_declared_fields_are_kept():
+    shoot = decode(Shoot, encode({"spec": {"region": "r", "foreign": {"deep": [1]}}, "x": 1}))
+    assert shoot == Shoot(spec=ShootSpec(region="r"))
+
+
+def test_null_counts_as_absent():
+    data = encode({"metadata": {"labels": None}, "spec": {"region": None, "provider": None}})
+    assert decode(Shoot, data) == Shoot()
+
+
+def test_null_within_a_list_stays_a_fault():
+    with pytest.raises(msgspec.ValidationError):
+        decode(Shoot, encode({"spec": {"provider": {"workers": [None]}}}))
+
+
+def test_both_variants_of_a_managed_seed_lead_to_the_seed_template():
+    template = {"spec": {"provider": {"region": "r"}}}
+    for spec in ({"seedTemplate": template}, {"gardenlet": {"config": {"seedConfig": template}}}):
+        found = convert(ManagedSeed, {"spec": spec}).seed_template
+        assert found is not None
+        assert found.spec.provider.region == "r"
+    assert convert(ManagedSeed, {"spec": {"gardenlet": {}}}).seed_template is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "visible"),
+    [
+        pytest.param(None, True, id="no settings"),
+        pytest.param({}, True, id="empty settings"),
+        pytest.param({"scheduling": {}}, True, id="empty scheduling"),
+        pytest.param({"scheduling": {"visible": True}}, True, id="said so"),
+        pytest.param({"scheduling": {"visible": False}}, False, id="hidden"),
+    ],
+)
+def test_a_seed_that_does_not_say_is_visible(settings: Any, visible: bool):
+    assert convert(Seed, {"spec": {"settings": settings}}).is_visible is visible
+
+
+def test_every_fault_is_named_with_its_path():
+    raw = {
+        "metadata": {"name": 1, "labels": {"a": 2}},
+        "spec": {
+            "region": [],
+            "provider": {"workers": [{"name": "a", "minimum": "1", "maximum": 2**40}]},
+            "foreign": 1,
+        },
+        "status": {"conditions": {}},
+    }
+    assert {fault.path for fault in faults(SHOOT, raw)} == {
+        "metadata.name",
+        "metadata.labels.a",
+        "spec.region",
+        "spec.provider.workers[0].minimum",
+        "spec.provider.workers[0].maximum",
+        "status.conditions",
+    }
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**200], ids=["over", "under", "huge"])
+def test_numbers_beyond_64_bits_are_faults(number: int):
+    raw = {"spec": {"provider": {"workers": [{"name": "a", "priority": number}]}}}
+    with pytest.raises(msgspec.ValidationError):
+        decode(Shoot, encode(raw))
+    assert [fault.path for fault in faults(SHOOT, raw)] == ["spec.provider.workers[0].priority"]
+
+
+JSON = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=3),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(kind=st.sampled_from(KINDS), data=st.data())
+def test_whatever_does_not_decode_has_a_fault(kind: Kind, data: st.DataObject):
+    fields = st.sampled_from([field.encode_name for field in msgspec.structs.fields(kind.model)])
+    inner = st.dictionaries(
+        st.sampled_from(["replicas", "conditions", "provider", "type", "labels", "name"]), JSON
+    )
+    raw = data.draw(st.dictionaries(fields, st.one_of(JSON, inner), max_size=4))
+    try:
+        decode(kind.model, encode(raw))
+    except msgspec.ValidationError:
+        assert faults(kind, raw)
