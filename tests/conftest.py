@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.planes import IN_CI, not_run, real_server
+from tests.planes import IN_CI, gardener_server, not_run, real_server
 
-__all__ = ["real_server"]
+__all__ = ["gardener_server", "real_server"]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from webhook.planes.binaries import missing
+from webhook.planes.gardener import Gardener
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.parts import PARTS
 
@@ -26,6 +27,14 @@ async def real_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
     """etcd, kube-apiserver and kube-controller-manager, shared by all tests of the run."""
     require_parts("etcd", "kubernetes")
     async with Kubernetes(tmp_path_factory.mktemp("kubernetes"), durable=False) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def gardener_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gardener]:
+    """A garden cluster of its own with a real Gardener, shared by all tests of the run."""
+    require_parts("etcd", "kubernetes", "gardener")
+    async with Gardener(tmp_path_factory.mktemp("gardener"), durable=False) as server:
         yield server
 
 

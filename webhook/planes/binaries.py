@@ -1,4 +1,4 @@
-"""Where the built commands are."""
+"""Where the built commands, and what came with them, are."""
 
 import os
 from collections.abc import Mapping
@@ -40,6 +40,15 @@ def require(name: str) -> Path:
     raise PlaneError(f"{name} is not built: run `make real`")
 
 
+def find_asset(part: Part, path: str) -> Path | None:
+    """Look up a folder that was kept of a part's module; None if it is not there."""
+    if not part.folder.is_dir():
+        return None
+    folder = folder_of(part) / path
+    return folder if folder.is_dir() else None
+
+
 def missing(part: Part) -> tuple[str, ...]:
-    """List the commands of a part that are not built."""
-    return tuple(name for name in part.binaries if find(name) is None)
+    """List the commands and folders of a part that are not there."""
+    commands = tuple(name for name in part.binaries if find(name) is None)
+    return commands + tuple(path for path in part.assets if find_asset(part, path) is None)

@@ -131,11 +131,31 @@ def _build_part(go: str, part: Part, progress: Progress) -> None:
         outputs = [f"{scratch}/{part.name}"] if part.packages == (".",) else [f"{scratch}/"]
         command = [go, "build", *flags, "-o", *outputs, *part.packages]
         run(command, f"compiling, of {total} packages", "")
-        folder.mkdir(exist_ok=True)
-        for name in part.binaries:
-            (Path(scratch) / name).replace(folder / name)
+        if part.assets:
+            module = run([go, "list", "-m", "-f", "{{.Dir}}", part.module], "copying", "")[0]
+            for path in part.assets:
+                _copy(Path(module) / path, Path(scratch) / path)
+        for path in (*part.binaries, *part.assets):
+            _move(Path(scratch) / path, folder / path)
     log.unlink()
     progress.end(f"built into {folder}")
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder's files; those of a module are read-only, and copies shall not be."""
+    for path in source.rglob("*"):
+        if path.is_file():
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+
+
+def _move(source: Path, target: Path) -> None:
+    """Put a finished file or folder in its place, at once or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_dir():
+        shutil.rmtree(target)
+    source.replace(target)
 
 
 class _Run:

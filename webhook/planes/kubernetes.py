@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
-from typing_extensions import override
 
 from webhook.planes.access import Access
 from webhook.planes.credentials import LOOPBACK, Files, Keyring, client_context, keep_signing_key
@@ -31,7 +30,7 @@ class KubeApiserver(Process):
 
     def __init__(self, directory: Path, etcd: Etcd, port: int | None = None) -> None:
         super().__init__("kube-apiserver", directory, self._prepare_server)
-        self._etcd = etcd
+        self.etcd = etcd
         self._port = port or free_port()
         self.url = f"https://127.0.0.1:{self._port}"
         self.service_account_key = directory / "pki" / "service-accounts.key"
@@ -54,7 +53,7 @@ class KubeApiserver(Process):
         front_proxy = Keyring(self.directory / "pki", "front-proxy")
         keep_signing_key(self.service_account_key)
         arguments = [
-            *self._etcd.client_flags(),
+            *self.etcd.client_flags(),
             "--bind-address=127.0.0.1",
             f"--secure-port={self._port}",
             # Endpoints may not be loopback addresses, so the `kubernetes` Service has none.
@@ -153,7 +152,12 @@ class Kubernetes(Plane):
         self.controller_manager = KubeControllerManager(
             directory / "kube-controller-manager", self.apiserver
         )
-        self.processes = [self.etcd, self.apiserver, self.controller_manager]
+        self.steps = [
+            self._write_kubeconfig,
+            self.etcd,
+            self.apiserver,
+            self.controller_manager,
+        ]
         self.kubeconfig = directory / "kubeconfig"
         self.kubectl = Kubectl(self.kubeconfig)
         self.url = self.apiserver.url
@@ -163,20 +167,14 @@ class Kubernetes(Plane):
         """The way in for whoever may do everything."""
         return self.apiserver.access("admin", ("system:masters",))
 
-    @override
-    async def start(self) -> None:
-        """Start every process, and write the administrator's kubeconfig."""
-        await asyncio.to_thread(self._write_kubeconfig)
-        await super().start()
-
     def scheduler(self, configuration: Mapping[str, object]) -> KubeScheduler:
         """Make a kube-scheduler for this cluster; the caller starts and stops it."""
         folder = self.directory / "kube-scheduler"
         return KubeScheduler(folder, self.apiserver, configuration)
 
-    def _write_kubeconfig(self) -> None:
+    async def _write_kubeconfig(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.admin.write_kubeconfig(self.kubeconfig)
+        await asyncio.to_thread(lambda: self.admin.write_kubeconfig(self.kubeconfig))
 
 
 def _serving_flags(files: Files) -> list[str]:

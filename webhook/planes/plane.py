@@ -1,12 +1,15 @@
 """A control plane: processes that start in order and stop in reverse."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from webhook.planes.errors import PlaneError
 from webhook.planes.process import Process
+
+Step: TypeAlias = Process | Callable[[], Awaitable[None]]
 
 _SUPERVISION_SECONDS = 0.5
 
@@ -16,13 +19,19 @@ class Plane:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.processes: list[Process] = []
+        self.steps: list[Step] = []
+        """What a start does, in order: a process, or work that those before it make possible."""
+
+    @property
+    def processes(self) -> list[Process]:
+        """The processes, in the order of their start."""
+        return [step for step in self.steps if isinstance(step, Process)]
 
     async def start(self) -> None:
-        """Start every process; when one fails, none is left."""
+        """Take every step; when one fails, no process is left."""
         try:
-            for process in self.processes:
-                await process.start()
+            for step in self.steps:
+                await (step.start() if isinstance(step, Process) else step())
         except BaseException:
             await self.stop()
             raise

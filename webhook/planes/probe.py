@@ -1,4 +1,4 @@
-"""Ask a server over HTTPS whether it is there."""
+"""Ask a server over HTTP whether it is there."""
 
 import ssl
 
@@ -7,12 +7,12 @@ import aiohttp
 _TIMEOUT = aiohttp.ClientTimeout(total=3)
 
 
-async def answers_ok(url: str, context: ssl.SSLContext) -> bool:
+async def answers_ok(url: str, context: ssl.SSLContext | None) -> bool:
     """Say whether a GET is answered with 200."""
     try:
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT) as session,
-            session.get(url, ssl=context) as response,
+            session.get(url, ssl=context or True) as response,
         ):
             return response.status == 200
     except (TimeoutError, aiohttp.ClientError, OSError):

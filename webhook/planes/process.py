@@ -38,7 +38,8 @@ class Launch:
 
     arguments: list[str]
     ready_url: str
-    context: ssl.SSLContext
+    context: ssl.SSLContext | None = None
+    """Whom the probe trusts; nothing for plain HTTP."""
 
 
 class Process:

@@ -15,7 +15,9 @@ FAKE_GO = """#!/bin/sh
 case "$1" in
 version) echo "go version go{version} linux/amd64" ;;
 env) echo "{toolchain}" ;;
-list) echo "go: downloading example.com/one v1.2.3" >&2; echo a; echo b ;;
+list)
+    echo "go: downloading example.com/one v1.2.3" >&2
+    if [ "$2" = -m ]; then echo "$MODULE"; else echo a; echo b; fi ;;
 build)
     if [ -n "$FAIL" ]; then echo "example.com/one: cannot compile" >&2; exit 1; fi
     while [ $# -gt 0 ]; do
@@ -36,7 +38,13 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "real" / "one"
     folder.mkdir(parents=True)
     (folder / "go.mod").write_text("module x\n\ngo 1.26.5\n\nrequire example.com/one v1.2.3\n")
-    table = (Part("one", "example.com/one", ("example.com/one/cmd/tool",), minutes=2),)
+    row = Part("one", "example.com/one", ("example.com/one/cmd/tool",), 2, assets=("some/docs",))
+    table = (row,)
+    docs = tmp_path / "module" / "some" / "docs"
+    (docs / "deeper").mkdir(parents=True)
+    (docs / "deeper" / "a.yaml").write_text("a: 1")
+    (docs / "deeper" / "a.yaml").chmod(0o444)
+    monkeypatch.setenv("MODULE", str(tmp_path / "module"))
     monkeypatch.setattr(parts, "SOURCES", tmp_path / "real")
     monkeypatch.setattr(parts, "PARTS", table)
     monkeypatch.setattr(build, "PARTS", table)
@@ -57,7 +65,8 @@ def install_go(machine: Path, version: str = "1.26.5", toolchain: str = "local")
 
 
 def built(machine: Path) -> list[str]:
-    return sorted(path.name for path in (machine / "cache" / "real").glob("one-*/*"))
+    found = (machine / "cache" / "real").glob("one-*/**/*")
+    return sorted(path.name for path in found if path.is_file())
 
 
 @pytest.mark.parametrize(
@@ -106,7 +115,7 @@ def test_with_an_old_go_the_remedy_is_named_and_the_exit_code_is_2(machine, caps
 def test_a_go_that_is_new_enough_builds(machine, capsys, version, toolchain):
     install_go(machine, version, toolchain)
     assert main([]) == 0
-    assert built(machine) == ["tool"]
+    assert built(machine) == ["a.yaml", "tool"]
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "[1/1] one v1.2.3: building tool (about 2 min)"
     assert lines[-1].startswith("[1/1] one v1.2.3: built into ")
@@ -151,7 +160,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(machine, capsys):
 def test_the_list_says_what_is_missing_and_how_to_get_it(machine, capsys):
     assert main(["--list"]) == 0
     said = capsys.readouterr().out
-    assert said == "one         v1.2.3    missing  tool: run `make real` (about 2 min)\n"
+    assert said == "one         v1.2.3    missing  tool, some/docs: run `make real` (about 2 min)\n"
 
 
 def test_the_list_says_where_what_is_built_is(machine, capsys):

@@ -133,6 +133,7 @@ def test_a_changed_source_is_built_anew(module, file):
     "change",
     [
         pytest.param({"packages": ("example.com/one/cmd/other",)}, id="another command"),
+        pytest.param({"assets": ("docs",)}, id="other folders kept"),
         pytest.param({"stamped": False}, id="other flags of the linker"),
     ],
 )

@@ -1,0 +1,172 @@
+"""The real Gardener that other tests are judged by is there and does what a garden does."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.planes import require_parts
+from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE
+from webhook.planes.kubectl import Completed
+from webhook.planes.mcm import MachineControllerManager, crds_folder
+from webhook.planes.registration import CORE, DOMAIN, shoot
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def make_seed(name: str) -> dict[str, Any]:
+    credentials = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
+    dns = {"type": "local", "credentialsRef": credentials}
+    return {
+        "apiVersion": CORE,
+        "kind": "Seed",
+        "metadata": {"name": name, "labels": {"test": name}},
+        "spec": {
+            "provider": {"type": "local", "region": "local", "zones": ["local-a"]},
+            "networks": {
+                "nodes": "10.240.0.0/16",
+                "pods": "10.241.0.0/16",
+                "services": "10.242.0.0/16",
+            },
+            "ingress": {"domain": f"{name}.seeds.test", "controller": {"kind": "nginx"}},
+            "dns": {"provider": dns, "internal": {**dns, "domain": "internal.test"}},
+        },
+    }
+
+
+def make_lease(seed: str) -> dict[str, Any]:
+    """A gardenlet's sign of life, without which Gardener takes a seed for lost."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": seed, "namespace": "gardener-system-seed-lease"},
+        "spec": {"holderIdentity": seed, "leaseDurationSeconds": 2, "renewTime": now},
+    }
+
+
+def ready_status() -> str:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    operation = {"type": "Reconcile", "state": "Succeeded", "progress": 100, "lastUpdateTime": now}
+    condition = {"type": "GardenletReady", "status": "True", "reason": "Test", "message": "played"}
+    times = {"lastTransitionTime": now, "lastUpdateTime": now}
+    return json.dumps(
+        {
+            "status": {
+                "lastOperation": {**operation, "description": "played"},
+                "conditions": [{**condition, **times}],
+            }
+        }
+    )
+
+
+async def eventually(get: Callable[[], Awaitable[Completed]], lines: int) -> None:
+    async with asyncio.timeout(30):
+        while len((await get()).stdout.splitlines()) != lines:  # noqa: ASYNC110  kubectl waits for no count
+            await asyncio.sleep(0.2)
+
+
+async def test_a_shoot_is_defaulted(gardener_server):
+    name = f"s{uuid4().hex[:6]}"
+    done = await gardener_server.kubectl(
+        "create", "-f", "-", "-o", "json", input=shoot(name, PROJECT_NAMESPACE, PROJECT)
+    )
+    created = json.loads(done.stdout)
+    assert created["spec"]["schedulerName"] == "default-scheduler"
+    assert created["spec"]["kubernetes"]["version"] == "1.36.0"
+
+
+async def test_a_shoot_with_fewer_machines_than_zones_is_refused_with_its_field(gardener_server):
+    bad: dict[str, Any] = dict(shoot(f"s{uuid4().hex[:6]}", PROJECT_NAMESPACE, PROJECT))
+    bad["spec"]["provider"]["workers"][0]["zones"] = ["local-a", "local-b", "local-c"]
+    done = await gardener_server.kubectl("create", "-f", "-", input=bad, check=False)
+    assert done.code == 1
+    assert "spec.provider.workers[0].maximum" in done.stderr
+
+
+async def test_the_scheduler_of_gardener_binds_a_shoot_to_a_ready_seed(gardener_server):
+    kubectl = gardener_server.kubectl
+    name = f"seed-{uuid4().hex[:6]}"
+    await kubectl("create", "-f", "-", input=[make_lease(name), make_seed(name)])
+    await kubectl(
+        "patch", "seed", name, "--subresource=status", "--type=merge", "-p", ready_status()
+    )
+    wanted: dict[str, Any] = dict(shoot(f"s{uuid4().hex[:6]}", PROJECT_NAMESPACE, PROJECT))
+    wanted["spec"]["seedSelector"] = {"matchLabels": {"test": name}}
+    await kubectl("create", "-f", "-", input=wanted)
+    await kubectl(
+        "wait",
+        f"--for=jsonpath={{.spec.seedName}}={name}",
+        f"shoot/{wanted['metadata']['name']}",
+        f"--namespace={PROJECT_NAMESPACE}",
+        "--timeout=30s",
+    )
+    where = (wanted["metadata"]["name"], f"--namespace={PROJECT_NAMESPACE}", "-o", "json")
+    bound = json.loads((await kubectl("get", "shoot", *where)).stdout)
+    assert bound["spec"]["dns"]["domain"] == f"{where[0]}.{PROJECT}.{DOMAIN}"
+
+
+async def test_the_project_is_ready_through_the_controller_manager(gardener_server):
+    await gardener_server.kubectl(
+        "wait", "--for=jsonpath={.status.phase}=Ready", f"project/{PROJECT}", "--timeout=30s"
+    )
+
+
+async def test_a_restarted_gardener_serves_what_it_stored(gardener_server):
+    await gardener_server.gardener_apiserver.restart()
+    await gardener_server.kubectl(
+        "wait", "--for=condition=Available", "apiservice/v1beta1.core.gardener.cloud"
+    )
+    listed = await gardener_server.kubectl("get", "cloudprofiles", "-o", "name")
+    assert listed.stdout.split() == ["cloudprofile.core.gardener.cloud/local"]
+
+
+async def test_machine_controller_manager_makes_machines(real_server, tmp_path):
+    require_parts("mcm")
+    kubectl = real_server.kubectl
+    namespace = f"mcm-{uuid4().hex[:6]}"
+    await kubectl("create", "namespace", namespace)
+    await kubectl("apply", "--server-side", "-f", str(crds_folder()))
+    await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    manager = MachineControllerManager(tmp_path, real_server.apiserver, namespace)
+    await manager.start()
+    try:
+        objects = [make_machine_class(), make_machine_deployment(replicas=2)]
+        await kubectl("create", "-n", namespace, "-f", "-", input=objects)
+        machines = ("machines", "--selector=name=pool", f"--namespace={namespace}")
+        await eventually(lambda: kubectl("get", *machines, "-o", "name"), lines=2)
+    finally:
+        await manager.stop()
+
+
+def make_machine_class() -> dict[str, Any]:
+    return {
+        "apiVersion": "machine.sapcloud.io/v1alpha1",
+        "kind": "MachineClass",
+        "metadata": {"name": "small"},
+        "provider": "stub",
+        "providerSpec": {},
+    }
+
+
+def make_machine_deployment(replicas: int) -> dict[str, Any]:
+    labels = {"name": "pool"}
+    template = {"class": {"kind": "MachineClass", "name": "small"}}
+    return {
+        "apiVersion": "machine.sapcloud.io/v1alpha1",
+        "kind": "MachineDeployment",
+        "metadata": {"name": "pool"},
+        "spec": {
+            "replicas": replicas,
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+            },
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": template},
+        },
+    }

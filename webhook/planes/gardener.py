@@ -1,0 +1,193 @@
+"""A real Gardener: its API server, scheduler and controller-manager beside kube-apiserver."""
+
+import asyncio
+from pathlib import Path
+
+import yaml
+
+from webhook.planes.credentials import Keyring, client_context, keep_signing_key
+from webhook.planes.errors import PlaneError
+from webhook.planes.kubectl import Manifest
+from webhook.planes.kubernetes import KubeApiserver, Kubernetes
+from webhook.planes.ports import free_port
+from webhook.planes.process import Launch, Process
+from webhook.planes.registration import (
+    API_VERSIONS,
+    GARDEN,
+    SERVICE,
+    api_services,
+    cloud_profile,
+    default_domain,
+    extensions,
+    project,
+    shoot,
+)
+
+PROJECT = "local"
+PROJECT_NAMESPACE = "garden-local"
+
+_PATIENCE = 60.0
+_APPLY = ("apply", "--server-side", "--force-conflicts", "--field-manager=espalier-planes")
+
+
+class GardenerApiserver(Process):
+    """Gardener's aggregated API server, in the same etcd as the cluster's."""
+
+    def __init__(self, directory: Path, apiserver: KubeApiserver) -> None:
+        super().__init__("gardener-apiserver", directory, self._prepare_server)
+        self._apiserver = apiserver
+        self.port = free_port()
+
+    @property
+    def keyring(self) -> Keyring:
+        """The authority that kube-apiserver trusts when it passes requests on."""
+        return Keyring(self.directory / "pki", "gardener")
+
+    def _prepare_server(self) -> Launch:
+        keyring = self.keyring
+        names = (f"{SERVICE}.{GARDEN}.svc", "localhost", "127.0.0.1")
+        serving = keyring.server("gardener-apiserver", names)
+        kubeconfig = _kubeconfig_for(self, self._apiserver)
+        signing_key = keep_signing_key(self.directory / "pki" / "workload-identities.key")
+        arguments = [
+            *self._apiserver.etcd.client_flags(),
+            "--etcd-prefix=/registry-gardener",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}",
+            f"--tls-cert-file={serving.certificate}",
+            f"--tls-private-key-file={serving.key}",
+            f"--kubeconfig={kubeconfig}",
+            f"--authentication-kubeconfig={kubeconfig}",
+            f"--authorization-kubeconfig={kubeconfig}",
+            "--cluster-identity=espalier",
+            "--workload-identity-token-issuer=https://issuer.espalier.test",
+            f"--workload-identity-signing-key-file={signing_key}",
+        ]
+        context = client_context(keyring.files.certificate)
+        return Launch(arguments, f"https://127.0.0.1:{self.port}/readyz", context)
+
+
+class GardenerScheduler(Process):
+    """gardener-scheduler; a changed `strategy` holds from its next start on."""
+
+    def __init__(self, directory: Path, apiserver: KubeApiserver) -> None:
+        super().__init__("gardener-scheduler", directory, self._prepare_scheduler)
+        self._apiserver = apiserver
+        self._port = free_port()
+        self.strategy = "SameRegion"
+
+    def _prepare_scheduler(self) -> Launch:
+        configuration = {
+            "apiVersion": "scheduler.config.gardener.cloud/v1alpha1",
+            "kind": "SchedulerConfiguration",
+            "clientConnection": {"kubeconfig": str(_kubeconfig_for(self, self._apiserver))},
+            "schedulers": {"shoot": {"candidateDeterminationStrategy": self.strategy}},
+            **_manager_settings(self, self._port),
+        }
+        return _configured(self, configuration, self._port)
+
+
+class GardenerControllerManager(Process):
+    """gardener-controller-manager, with all of its controllers."""
+
+    def __init__(self, directory: Path, apiserver: KubeApiserver) -> None:
+        super().__init__("gardener-controller-manager", directory, self._prepare_manager)
+        self._apiserver = apiserver
+        self._port = free_port()
+
+    def _prepare_manager(self) -> Launch:
+        configuration = {
+            "apiVersion": "controllermanager.config.gardener.cloud/v1alpha1",
+            "kind": "ControllerManagerConfiguration",
+            "gardenClientConnection": {"kubeconfig": str(_kubeconfig_for(self, self._apiserver))},
+            **_manager_settings(self, self._port),
+        }
+        return _configured(self, configuration, self._port)
+
+
+class Gardener(Kubernetes):
+    """A real garden cluster: whatever Kubernetes has, and Gardener's control plane."""
+
+    def __init__(self, directory: Path, *, port: int | None = None, durable: bool = True) -> None:
+        super().__init__(directory, port=port, durable=durable)
+        self.gardener_apiserver = GardenerApiserver(
+            directory / "gardener-apiserver", self.apiserver
+        )
+        self.gardener_scheduler = GardenerScheduler(
+            directory / "gardener-scheduler", self.apiserver
+        )
+        self.gardener_controller_manager = GardenerControllerManager(
+            directory / "gardener-controller-manager", self.apiserver
+        )
+        self.steps += [
+            self.gardener_apiserver,
+            self._register,
+            self.gardener_controller_manager,
+            self.gardener_scheduler,
+            self._furnish,
+        ]
+
+    async def _register(self) -> None:
+        ca = await asyncio.to_thread(lambda: self.gardener_apiserver.keyring.authority.certificate)
+        manifests = api_services(self.gardener_apiserver.port, ca)
+        await self.kubectl(*_APPLY, "-f", "-", input=manifests)
+        names = [f"apiservice/{version}.{group}" for group, version in API_VERSIONS]
+        await self.kubectl("wait", "--for=condition=Available", *names, f"--timeout={_PATIENCE}s")
+
+    async def _furnish(self) -> None:
+        manifests: list[Manifest] = [
+            *extensions(),
+            *project("garden", GARDEN),
+            *project(PROJECT, PROJECT_NAMESPACE),
+            default_domain(),
+            cloud_profile(),
+        ]
+        await self._insist(*_APPLY, input=manifests)
+        # Gardener's admission reads caches of its own: only an accepted Shoot proves them filled.
+        await self._insist(
+            "create", "--dry-run=server", input=shoot("probe", PROJECT_NAMESPACE, PROJECT)
+        )
+
+    async def _insist(self, *arguments: str, input: Manifest | list[Manifest]) -> None:  # noqa: A002
+        said = ""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while True:
+                    done = await self.kubectl(*arguments, "-f", "-", input=input, check=False)
+                    if done.code == 0:
+                        return
+                    said = done.stderr
+                    await asyncio.sleep(0.2)
+        except TimeoutError:
+            raise PlaneError(f"Gardener does not take its first objects: {said}") from None
+
+
+def _kubeconfig_for(process: Process, apiserver: KubeApiserver) -> Path:
+    # The names that webhooks see in a landscape where these run as pods.
+    user = f"system:serviceaccount:{GARDEN}:{process.binary}"
+    groups = ("system:masters", "system:serviceaccounts", f"system:serviceaccounts:{GARDEN}")
+    return apiserver.access(user, groups).write_kubeconfig(process.directory / "kubeconfig")
+
+
+def _manager_settings(process: Process, port: int) -> dict[str, object]:
+    return {
+        "leaderElection": {
+            "leaderElect": False,
+            "resourceLock": "leases",
+            "resourceNamespace": GARDEN,
+            "resourceName": f"{process.binary}-leader-election",
+        },
+        "server": {
+            "healthProbes": {"bindAddress": "127.0.0.1", "port": port},
+            "metrics": {"bindAddress": "127.0.0.1", "port": free_port()},
+        },
+        "logLevel": "info",
+        "logFormat": "text",
+    }
+
+
+def _configured(process: Process, configuration: dict[str, object], port: int) -> Launch:
+    path = process.directory / "config.yaml"
+    path.write_text(yaml.safe_dump(configuration, sort_keys=False))
+    # Health is told over plain HTTP, so nothing has to be trusted.
+    return Launch([f"--config={path}"], f"http://127.0.0.1:{port}/healthz")
