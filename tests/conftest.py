@@ -1,10 +1,18 @@
 """What every test can ask for, and what a run says at its end."""
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from tests.planes import IN_CI, gardener_server, not_run, real_server
 
 __all__ = ["gardener_server", "real_server"]
+
+# The same examples in every run, so that a red run means a change; soaks look for new ones.
+settings.register_profile("run", deadline=None, derandomize=True)
+settings.register_profile("soak", deadline=None, max_examples=2_000)
+settings.load_profile("soak" if os.environ.get("ESPALIER_SOAK") else "run")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
