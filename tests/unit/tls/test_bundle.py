@@ -1,0 +1,110 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from webhook.tls.authority import Authority, KeyPair
+from webhook.tls.bundle import (
+    Bundle,
+    BundleError,
+    check,
+    have_one_issuer,
+    is_vouched_for,
+    join,
+    load_directory,
+    split,
+    write_directory,
+)
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+ONE = Authority.create("one", NOW)
+TWO = Authority.create("two", NOW)
+LEAF = ONE.sign_server(["localhost"], NOW, timedelta(days=1))
+OTHER = TWO.sign_server(["localhost"], NOW)
+
+
+@pytest.mark.parametrize(
+    ("bundle", "fault"),
+    [
+        pytest.param(Bundle(LEAF, ONE.certificate), None, id="a whole pair of its authority"),
+        pytest.param(Bundle(LEAF), None, id="no authority given"),
+        pytest.param(
+            Bundle(LEAF, TWO.certificate + ONE.certificate), None, id="one authority of several"
+        ),
+        pytest.param(
+            Bundle(KeyPair(LEAF.certificate, OTHER.key), ONE.certificate),
+            "tls.key does not belong to tls.crt",
+            id="the key of another certificate",
+        ),
+        pytest.param(
+            Bundle(LEAF, TWO.certificate),
+            "tls.crt was not issued by ca.crt",
+            id="the authority of another leaf",
+        ),
+        pytest.param(
+            Bundle(KeyPair(LEAF.certificate[:200], LEAF.key)),
+            "tls.crt holds no readable certificate",
+            id="half a certificate",
+        ),
+        pytest.param(
+            Bundle(KeyPair(b"", LEAF.key)), "tls.crt holds no readable certificate", id="no bytes"
+        ),
+        pytest.param(
+            Bundle(KeyPair(LEAF.certificate, LEAF.key[:100])),
+            "tls.key holds no readable private key",
+            id="half a key",
+        ),
+    ],
+)
+def test_check(bundle: Bundle, fault: str | None) -> None:
+    if fault is None:
+        check(bundle, NOW)
+    else:
+        with pytest.raises(BundleError, match=fault):
+            check(bundle, NOW)
+
+
+def test_a_certificate_is_good_until_the_moment_it_expires() -> None:
+    check(Bundle(LEAF), NOW + timedelta(hours=23, minutes=59))
+    with pytest.raises(BundleError, match="expired at 2026-03-02"):
+        check(Bundle(LEAF), NOW + timedelta(days=1))
+
+
+def test_who_vouches_for_whom() -> None:
+    assert is_vouched_for(LEAF.certificate, ONE.certificate)
+    assert not is_vouched_for(LEAF.certificate, TWO.certificate)
+    assert not is_vouched_for(LEAF.certificate, b"")
+    assert not is_vouched_for(b"nonsense", ONE.certificate)
+    both = join(ONE.certificate, TWO.certificate)
+    assert is_vouched_for(OTHER.certificate, both)
+    assert not have_one_issuer(LEAF.certificate, OTHER.certificate, both)
+    assert have_one_issuer(LEAF.certificate, LEAF.certificate, both)
+    assert not have_one_issuer(LEAF.certificate, LEAF.certificate, b"")
+
+
+def test_join_keeps_each_certificate_once_and_in_order() -> None:
+    joined = join(ONE.certificate, TWO.certificate, ONE.certificate, b"")
+    assert split(joined) == split(ONE.certificate) + split(TWO.certificate)
+
+
+def test_a_directory_is_read_as_it_was_written(tmp_path: Path) -> None:
+    bundle = Bundle(LEAF, ONE.certificate)
+    write_directory(tmp_path / "certs", bundle)
+    assert load_directory(tmp_path / "certs") == bundle
+    assert {path.name for path in (tmp_path / "certs").iterdir()} == {
+        "tls.crt",
+        "tls.key",
+        "ca.crt",
+    }
+    assert (tmp_path / "certs" / "tls.key").stat().st_mode & 0o077 == 0
+
+
+def test_a_directory_without_authorities_will_do(tmp_path: Path) -> None:
+    write_directory(tmp_path, Bundle(LEAF))
+    (tmp_path / "ca.crt").unlink()
+    assert load_directory(tmp_path) == Bundle(LEAF)
+
+
+def test_an_unreadable_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"cannot read .*tls\.crt: No such file"):
+        load_directory(tmp_path)
