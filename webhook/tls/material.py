@@ -111,9 +111,10 @@ def advance(material: Material, profile: Profile, now: datetime, *, published: b
     if now >= not_after(material.authority.certificate):
         # Nobody can be served any more with what there is: no overlap helps.
         return Material.create(profile, now)
-    if material.successor is None and is_due(material.authority.certificate, now):
-        material = material.with_successor(profile, now)
-    if material.successor is not None and published:
+    if material.successor is None:
+        if is_due(material.authority.certificate, now):
+            material = material.with_successor(profile, now)
+    elif published:
         material = replace(material, authority=material.successor, successor=None)
     if _wants_leaf(material, profile, now):
         return material.with_leaf(profile, now)
