@@ -1,9 +1,10 @@
 """Label and field selectors: parse them, match them, and refuse bad ones in Kubernetes' words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from webhook.api import requirements
+from webhook.api.meta import Selector
 from webhook.api.requirements import (
     DOES_NOT_EXIST,
     EQUALS,
@@ -78,21 +79,33 @@ def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
     """Read the object form (`matchLabels`, `matchExpressions`); absent selects nothing."""
     if selector is None:
         return NOTHING
-    found = [
-        make_requirement(key, EQUALS, [value])
-        for key, value in (selector.get("matchLabels") or {}).items()
-    ]
-    for expression in selector.get("matchExpressions") or ():
-        operator = expression.get("operator", "")
+    return _compile(
+        selector.get("matchLabels") or {},
+        [
+            (term.get("key", ""), term.get("operator", ""), term.get("values") or ())
+            for term in selector.get("matchExpressions") or ()
+        ],
+    )
+
+
+def from_struct(selector: Selector | None) -> LabelSelector:
+    """Read a selector that was decoded with its object; absent selects nothing."""
+    if selector is None:
+        return NOTHING
+    return _compile(
+        selector.match_labels,
+        [(term.key, term.operator, term.values) for term in selector.match_expressions],
+    )
+
+
+def _compile(
+    labels: Mapping[str, str], terms: Iterable[tuple[str, str, Iterable[str]]]
+) -> LabelSelector:
+    found = [make_requirement(key, EQUALS, [value]) for key, value in labels.items()]
+    for key, operator, values in terms:
         if operator not in _EXPRESSION_OPERATORS:
             raise SelectorError(f'"{operator}" is not a valid label selector operator')
-        found.append(
-            make_requirement(
-                expression.get("key", ""),
-                _EXPRESSION_OPERATORS[operator],
-                expression.get("values") or (),
-            )
-        )
+        found.append(make_requirement(key, _EXPRESSION_OPERATORS[operator], values))
     return LabelSelector(tuple(sorted(found, key=lambda one: one.key)))
 
 

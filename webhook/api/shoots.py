@@ -12,7 +12,7 @@ from webhook.api.meta import (
     Model,
     Object,
     ObjectReference,
-    SelectorTerm,
+    Selector,
     TemplateMetadata,
     nothing,
 )
@@ -26,11 +26,9 @@ class CloudProfileReference(Model):
     name: str = ""
 
 
-class SeedSelector(Model):
+class SeedSelector(Selector):
     """Which seeds may be used: by labels and by provider types."""
 
-    match_labels: Mapping[str, str] = field(default_factory=nothing)
-    match_expressions: tuple[SelectorTerm, ...] = ()
     provider_types: tuple[str, ...] = ()
 
 

@@ -1,6 +1,8 @@
+import msgspec
 import pytest
 
 from webhook.api import selectors
+from webhook.api.meta import Selector
 from webhook.api.requirements import SelectorError
 
 KEY_RULE = (
@@ -160,3 +162,13 @@ def test_field_selector_tells_the_one_name_it_wants():
     selector = selectors.parse_fields("metadata.name=a,spec.x!=b")
     assert selector.exact("metadata.name") == "a"
     assert selector.exact("spec.x") is None
+
+
+def test_a_decoded_selector_reads_like_its_object():
+    raw = {
+        "matchLabels": {"a": "1"},
+        "matchExpressions": [{"key": "b", "operator": "In", "values": ["x", "y"]}],
+    }
+    assert selectors.from_struct(msgspec.convert(raw, Selector)) == selectors.from_object(raw)
+    assert selectors.from_struct(None) == selectors.NOTHING
+    assert selectors.from_struct(Selector()) == selectors.EVERYTHING
