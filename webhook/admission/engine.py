@@ -1,0 +1,226 @@
+"""Run the policies that a request concerns and put what they say into one decision."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from webhook.admission import structure
+from webhook.admission.decision import (
+    TYPE_INVALID,
+    UNREADABLE,
+    Decision,
+    Finding,
+    Needs,
+    Outcome,
+    Policy,
+    Request,
+    Verdict,
+)
+from webhook.admission.letting_go import only_loses_finalizers
+from webhook.admission.table import POLICIES
+from webhook.api import decode, patches
+from webhook.api.kinds import Kind
+from webhook.api.meta import Object, Raw
+from webhook.domain.options import Mode
+from webhook.state.snapshot import Snapshot
+
+SHAPE: Final = "shape"
+"""The name under which faults of type and shape are reported; they belong to no one policy."""
+
+_ALLOWED: Final = Decision()
+
+Active: TypeAlias = list[tuple[Policy, Mode]]
+
+
+class Row(NamedTuple):
+    """The policies for one kind, operation and subresource, and the answer if none objects."""
+
+    policies: tuple[Policy, ...]
+    allowed: Decision
+
+
+class Table:
+    """Policies, found by what a request is about."""
+
+    def __init__(self, policies: Iterable[Policy]) -> None:
+        self.policies = tuple(policies)
+        self._mutators = _rows(policy for policy in self.policies if policy.mutate is not None)
+        self._validators = _rows(policy for policy in self.policies if policy.validate is not None)
+
+    def mutate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
+        """Let the mutators edit one draft; the patch is what they changed.
+
+        What cannot be read is left as it is: the validators say what is wrong with it.
+        """
+        row = _find(self._mutators, request)
+        if row is None or request.object_bytes is None or only_loses_finalizers(request):
+            return _ALLOWED
+        active = _active(row, request, snapshot)
+        if not active or any(_shape_faults(request)):
+            return _ALLOWED
+        raw, draft = request.raw(), request.draft()
+        operations: list[patches.Operation] = []
+        warnings: list[str] = []
+        outcomes: list[Outcome] = []
+        for policy, mode in active:
+            edited = draft if mode == "deny" else _apply(raw, operations)
+            said = policy.mutate(edited, request, snapshot) if policy.mutate else None
+            warnings.extend(said or ())
+            changes = patches.diff(raw, edited)
+            changed: Verdict = "mutate" if mode == "deny" else "warn"
+            outcomes.append(Outcome(policy.name, changed if changes != operations else "allow"))
+            if mode == "deny":
+                operations = changes
+            elif changes != operations:
+                warnings.append(_would_set(policy, changes))
+        if snapshot.questions:
+            return Needs(tuple(snapshot.questions))
+        return Decision((), tuple(warnings), tuple(operations), tuple(outcomes))
+
+    def validate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
+        """Collect every objection of every validator."""
+        row = _find(self._validators, request)
+        if row is None or (request.operation == "UPDATE" and only_loses_finalizers(request)):
+            return _ALLOWED
+        active = _active(row, request, snapshot)
+        if request.object_bytes is not None and active:
+            faults = tuple(_shape_faults(request))
+            if faults:
+                return _misshapen(faults, active)
+        findings: list[Finding] = []
+        for policy, mode in active:
+            if policy.validate is not None:
+                found = policy.validate(request, snapshot)
+                findings.extend(_stamped(finding, policy.name, mode) for finding in found)
+        if snapshot.questions:
+            return Needs(tuple(snapshot.questions))
+        if not findings and len(active) == len(row.policies):
+            return row.allowed
+        return _judged(findings, active)
+
+
+def _rows(policies: Iterable[Policy]) -> Mapping[tuple[type[Object], str, str], Row]:
+    found: dict[tuple[type[Object], str, str], list[Policy]] = {}
+    for policy in policies:
+        for model in policy.models:
+            for operation in policy.operations:
+                for subresource in policy.subresources:
+                    found.setdefault((model, operation, subresource), []).append(policy)
+    return {
+        key: Row(tuple(row), Decision(outcomes=tuple(Outcome(p.name, "allow") for p in row)))
+        for key, row in found.items()
+    }
+
+
+def _find(rows: Mapping[tuple[type[Object], str, str], Row], request: Request) -> Row | None:
+    kind = request.kind
+    if kind is None:
+        return None
+    return rows.get((kind.model, request.operation, request.subresource))
+
+
+def _active(row: Row, request: Request, snapshot: Snapshot) -> Active:
+    options, namespace = snapshot.options, request.key.namespace
+    mode_of, beside = options.admission.mode, options.beside_gardener
+    return [
+        (policy, mode)
+        for policy in row.policies
+        if (policy.beside_gardener or not beside)
+        and (mode := mode_of(policy.name, namespace, policy.mode)) != "off"
+    ]
+
+
+def _shape_faults(request: Request) -> Iterator[Finding]:
+    """Say why the object cannot be read at all, field by field."""
+    kind, data = request.kind, request.object_bytes
+    if kind is None or data is None:
+        return
+    odd = structure.faults(data) if request.is_suspect else ()
+    if odd:
+        yield from odd
+        return
+    try:
+        request.object_as(kind.model)
+    except UNREADABLE as error:
+        yield from _type_faults(kind, request) or (_unreadable(error),)
+
+
+def _type_faults(kind: Kind, request: Request) -> list[Finding]:
+    try:
+        faults = decode.faults(kind, request.raw())
+    except UNREADABLE as error:
+        return [_unreadable(error)]
+    return [Finding(fault.path, fault.message, TYPE_INVALID) for fault in faults]
+
+
+def _unreadable(error: Exception) -> Finding:
+    return Finding("", f"cannot be read: {error}", TYPE_INVALID)
+
+
+def _stamped(finding: Finding, policy: str, mode: Mode) -> Finding:
+    return finding._replace(policy=policy, fatal=finding.fatal and mode == "deny")
+
+
+def _misshapen(faults: tuple[Finding, ...], active: Active) -> Decision:
+    """Refuse what cannot be read as strictly as the strictest policy that would have read it."""
+    mode: Mode = "deny" if any(mode == "deny" for _, mode in active) else "warn"
+    return _judged([_stamped(fault, SHAPE, mode) for fault in faults], [])
+
+
+def _judged(findings: list[Finding], active: Active) -> Decision:
+    verdicts: dict[str, Verdict] = {policy.name: "allow" for policy, _ in active}
+    for finding in findings:
+        if verdicts.get(finding.policy) != "deny":
+            verdicts[finding.policy] = "deny" if finding.fatal else "warn"
+    return Decision(
+        tuple(findings),
+        tuple(_as_warning(finding) for finding in findings if not finding.fatal),
+        (),
+        tuple(Outcome(policy, verdict) for policy, verdict in verdicts.items()),
+    )
+
+
+def _as_warning(finding: Finding) -> str:
+    where = f"{finding.field}: " if finding.field else ""
+    return f"{finding.policy}: {where}{finding.message}"
+
+
+def _would_set(policy: Policy, operations: Iterable[Mapping[str, Any]]) -> str:
+    fields = ", ".join(operation["path"][1:].replace("/", ".") for operation in operations)
+    return f"{policy.name}: would set {fields}"
+
+
+def _apply(raw: Raw, operations: Iterable[Mapping[str, Any]]) -> Any:
+    return patches.apply(raw, operations)
+
+
+TABLE: Final = Table(POLICIES)
+
+
+def mutate(request: Request, snapshot: Snapshot) -> Decision | Needs:
+    """Default what the request leaves open."""
+    return TABLE.mutate(request, snapshot)
+
+
+def validate(request: Request, snapshot: Snapshot) -> Decision | Needs:
+    """Judge the request as it would be stored."""
+    return TABLE.validate(request, snapshot)
+
+
+def decide(request: Request, snapshot: Snapshot, table: Table = TABLE) -> Decision | Needs:
+    """Do both halves at once, as an API server would: the validators judge what mutators made."""
+    first = table.mutate(request, snapshot)
+    if isinstance(first, Needs):
+        return first
+    if first.patch:
+        request = request.with_object(msgspec.json.encode(_apply(request.raw(), first.patch)))
+    second = table.validate(request, snapshot)
+    if isinstance(second, Needs):
+        return second
+    return Decision(
+        second.findings,
+        first.warnings + second.warnings,
+        first.patch,
+        first.outcomes + second.outcomes,
+    )

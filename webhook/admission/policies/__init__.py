@@ -1,0 +1,1 @@
+"""One concern a module; policies never import each other, what two of them need is in `rules`."""

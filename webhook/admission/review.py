@@ -1,0 +1,270 @@
+"""AdmissionReview v1 on the wire: bytes to requests, decisions to bytes."""
+
+import base64
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from webhook.admission import structure
+from webhook.admission.decision import (
+    DENIED,
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    TYPE_INVALID,
+    UNREADABLE,
+    Decision,
+    Finding,
+    Operation,
+    Request,
+    UserInfo,
+)
+from webhook.api import fielderrors, kinds
+from webhook.api.meta import ObjectKey
+
+MAX_CAUSES: Final = 500
+MAX_WARNING: Final = 256
+MAX_WARNINGS: Final = 4096
+
+_HEAD: Final = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":'
+_ALLOW: Final = b',"allowed":true}}'
+_NULL: Final = Raw(b"null")
+
+_MAX_VALUE: Final = 120
+
+_CAUSES: Final = {
+    REQUIRED: (fielderrors.REQUIRED, "Required value"),
+    INVALID: (fielderrors.INVALID, "Invalid value"),
+    FORBIDDEN: (fielderrors.FORBIDDEN, "Forbidden"),
+    DUPLICATE: (fielderrors.DUPLICATE, "Duplicate value"),
+    NOT_SUPPORTED: (fielderrors.NOT_SUPPORTED, "Unsupported value"),
+    TOO_LONG: (fielderrors.TOO_LONG, "Too long"),
+    TYPE_INVALID: (fielderrors.TYPE_INVALID, "Invalid value"),
+    DENIED: (fielderrors.FORBIDDEN, "Forbidden"),
+}
+
+
+class ReviewError(ValueError):
+    """A body that is no AdmissionReview v1; the message says why in one sentence."""
+
+
+class _Named(msgspec.Struct, frozen=True, gc=False):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    resource: str = ""
+
+
+class _Asked(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    uid: str
+    operation: Operation
+    resource: _Named
+    kind: _Named = _Named()
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    user_info: UserInfo = UserInfo()
+    object: Raw = _NULL
+    old_object: Raw = _NULL
+    dry_run: bool | None = None
+
+
+class _Review(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    request: _Asked | None = None
+
+
+_decoder: Final = msgspec.json.Decoder(_Review)
+_envelope: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+def decode(body: bytes) -> Request:
+    """Read a review; what is wrong with the object inside it is left to the decision."""
+    asked = _read(body)
+    is_suspect = structure.is_suspect(body)
+    if is_suspect:
+        _check_envelope(body)
+    kind = kinds.find_resource(
+        asked.resource.group, asked.resource.version, asked.resource.resource
+    )
+    new, old = _bytes(asked.object), _bytes(asked.old_object)
+    return Request(
+        uid=asked.uid,
+        kind=kind,
+        operation=asked.operation,
+        key=ObjectKey(asked.namespace, asked.name or _name_in(new or old)),
+        subresource=asked.sub_resource,
+        user=asked.user_info,
+        dry_run=bool(asked.dry_run),
+        is_suspect=is_suspect,
+        new=new,
+        old=old,
+    )
+
+
+def encode(request: Request, decision: Decision) -> bytes:
+    """Write the answer to a review."""
+    uid = msgspec.json.encode(request.uid)
+    if not decision.findings and not decision.patch and not decision.warnings:
+        return b"".join((_HEAD, uid, _ALLOW))
+    response: dict[str, Any] = {"uid": request.uid, "allowed": decision.allowed}
+    if not decision.allowed:
+        response["status"] = status(request, decision)
+    elif decision.patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(msgspec.json.encode(decision.patch)).decode()
+    if decision.warnings:
+        response["warnings"] = list(limit_warnings(decision.warnings))
+    audit = decision.audit
+    if audit:
+        response["auditAnnotations"] = audit
+    return msgspec.json.encode(
+        {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "response": response,
+        }
+    )
+
+
+def status(request: Request, decision: Decision) -> dict[str, Any]:
+    """Write a refusal as Kubernetes writes one, so that kubectl prints a line for each field.
+
+    422 where the object is at fault; 403 where only the landscape or the caller is in the way.
+    """
+    fatal = [finding for finding in decision.findings if finding.fatal]
+    denied = all(finding.reason == DENIED for finding in fatal)
+    kind = request.kind
+    details: dict[str, Any] = {"name": request.key.name}
+    if kind is not None:
+        details |= {"group": kind.group, "kind": kind.name}
+    if not denied or any(finding.field for finding in fatal):
+        details["causes"] = list(_causes(fatal))
+    return {
+        "status": "Failure",
+        "code": 403 if denied else 422,
+        "reason": "Forbidden" if denied else "Invalid",
+        "message": _message(fatal),
+        "details": details,
+    }
+
+
+def describe(finding: Finding) -> str:
+    """Write one objection as Kubernetes writes field errors."""
+    return f"{finding.field}: {_body(finding)}" if finding.field else finding.message
+
+
+def limit_warnings(warnings: Iterable[str]) -> Iterable[str]:
+    """Keep warnings within what an API server passes on: 256 characters each, 4096 together."""
+    left = MAX_WARNINGS
+    lines = list(dict.fromkeys(_one_line(text) for text in warnings))
+    for number, text in enumerate(lines):
+        rest = len(lines) - number - 1
+        more = f"and {rest + 1} more warnings"
+        if len(text) > left - (len(more) if rest else 0):
+            yield more
+            return
+        left -= len(text)
+        yield text
+
+
+def _one_line(text: str) -> str:
+    line = "".join(char if char.isprintable() else " " for char in text)
+    return line if len(line) <= MAX_WARNING else f"{line[: MAX_WARNING - 1]}…"
+
+
+def _read(body: bytes) -> _Asked:
+    try:
+        if not body.isascii():
+            body.decode()
+        review = _decoder.decode(body)
+    except UnicodeDecodeError as error:
+        raise ReviewError(f"the body is not UTF-8 at byte {error.start}") from error
+    except RecursionError as error:
+        raise ReviewError(f"the body is nested deeper than {structure.MAX_DEPTH} levels") from error
+    except UNREADABLE as error:
+        raise ReviewError(f"the body is no AdmissionReview: {error}") from error
+    if review.api_version != "admission.k8s.io/v1" or review.kind != "AdmissionReview":
+        found = f"{review.api_version[:80]!r} {review.kind[:80]!r}"
+        raise ReviewError(f"the body is {found}, send an admission.k8s.io/v1 AdmissionReview")
+    asked = review.request
+    if asked is None or not asked.uid:
+        raise ReviewError("the review has no request with a uid")
+    return asked
+
+
+def _check_envelope(body: bytes) -> None:
+    """Look at what is around the objects; what is wrong inside them is left to the decision."""
+    try:
+        envelope = _envelope.decode(body)
+    except UNREADABLE:
+        return  # the objects alone are to blame: the rest has been read before
+    request = envelope.get("request")
+    if isinstance(request, dict):
+        envelope = envelope | {"request": request | {"object": None, "oldObject": None}}
+    for fault in structure.walk(envelope):
+        raise ReviewError(f"the body has a fault at {fault.field[:80]!r}: {fault.message}")
+
+
+def _bytes(raw: Raw) -> bytes | None:
+    data = bytes(raw)
+    return None if data == b"null" else data
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    name: str = ""
+    generate_name: str = ""
+
+
+class _Nameable(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata = _Metadata()
+
+
+_nameable: Final = msgspec.json.Decoder(_Nameable)
+
+
+def _name_in(data: bytes | None) -> str:
+    """Find a name where the request has none: on CREATE with generateName, say."""
+    if data is None:
+        return ""
+    try:
+        metadata = _nameable.decode(data).metadata
+    except UNREADABLE:
+        return ""
+    return metadata.name or metadata.generate_name
+
+
+def _causes(findings: list[Finding]) -> Iterable[dict[str, str]]:
+    for finding in findings[:MAX_CAUSES]:
+        yield {
+            "reason": _CAUSES[finding.reason][0],
+            "message": _body(finding),
+            "field": finding.field,
+        }
+    if len(findings) > MAX_CAUSES:
+        more = f"and {len(findings) - MAX_CAUSES} more faults of this object"
+        yield {"reason": fielderrors.INVALID, "message": more, "field": ""}
+
+
+def _message(findings: list[Finding]) -> str:
+    """Name each policy once, with what it objects to; kubectl shows this where it has no causes."""
+    by_policy: dict[str, list[str]] = {}
+    for finding in findings[:MAX_CAUSES]:
+        by_policy.setdefault(finding.policy, []).append(describe(finding))
+    return "; ".join(f"{policy}: {'; '.join(said)}" for policy, said in by_policy.items())
+
+
+def _body(finding: Finding) -> str:
+    value = "" if finding.value is UNSET else f"{_shown(finding.value)}: "
+    return f"{_CAUSES[finding.reason][1]}: {value}{finding.message}"
+
+
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"
