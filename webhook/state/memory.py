@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.domain.options import Options
@@ -21,6 +21,16 @@ class UnknownKindError(LookupError):
         super().__init__(f"{model.__name__} is read but not watched; add it to the cache's kinds")
 
 
+class _Reader(NamedTuple):
+    """What vectors see: all of memory, and the options that their store was made with."""
+
+    memory: "Memory"
+    options: Options
+
+    def get(self, model: type[T], key: ObjectKey) -> T | None:
+        return self.memory.get(model, key) if model in self.memory else None
+
+
 class Memory:
     """Hold every watched kind as seen, with our own writes laid over it."""
 
@@ -29,9 +39,10 @@ class Memory:
         models: Iterable[type[Object]],
         indexes: Iterable[Index[Any]] = INDEXES,
         totals: Iterable[Total[Any]] = TOTALS,
+        *,
         options: Options | None = None,
     ) -> None:
-        self.options = options or Options()
+        self._options = options or Options()
         self._indexes, self._totals = tuple(indexes), tuple(totals)
         self._kinds: dict[type[Object], Overlay[Any]] = {
             model: Overlay(self.stage(model)) for model in models
@@ -39,6 +50,17 @@ class Memory:
 
     def __contains__(self, model: type[Object]) -> bool:
         return model in self._kinds
+
+    @property
+    def options(self) -> Options:
+        """What the operator has set; sums may depend on it."""
+        return self._options
+
+    def configure(self, options: Options) -> None:
+        """Take other options, and sum up anew what was summed up with the old ones."""
+        self._options = options
+        for overlay in self._kinds.values():
+            overlay.store = self._with_options(overlay.store)
 
     @property
     def models(self) -> Collection[type[Object]]:
@@ -78,13 +100,14 @@ class Memory:
             model,
             [index for index in self._indexes if issubclass(model, index.model)],
             [total for total in self._totals if total.model is model],
-            self,
+            _Reader(self, self._options),
         )
 
     def adopt(self, store: Store[T], version: str) -> Store[T]:
         """Replace all that was seen of a kind in one step, and give what it was."""
         overlay = self.overlay(store.model)
         before = overlay.store
+        store = self._with_options(store)
         overlay.adopt(store, version)
         for tally in store.dependent_tallies:
             tally.mark_all()  # its sources may have changed while it was filled
@@ -132,6 +155,14 @@ class Memory:
                 for key in keys:
                     self._mark(model, key)
         return due
+
+    def _with_options(self, store: Store[T]) -> Store[T]:
+        if store.reader.options is self._options:
+            return store
+        fresh = self.stage(store.model)
+        for key in store.keys():  # noqa: SIM118 - a store is not a mapping
+            fresh.set(key, store.entry(key))
+        return fresh
 
     def _mark(self, model: type[Object], key: ObjectKey) -> None:
         for tally in self._dependent_tallies():

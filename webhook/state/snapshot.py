@@ -6,7 +6,7 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from webhook.api.faults import Fault
+from webhook.api.decode import Fault
 from webhook.api.kinds import KINDS
 from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.domain.options import Options
@@ -47,14 +47,13 @@ class Snapshot:
         self,
         memory: Memory,
         taken_at: datetime,
-        options: Options,
         *,
         answers: Answers | None = None,
         stale: frozenset[type[Object]] = _NO_MODELS,
         unserved: frozenset[type[Object]] = _NO_MODELS,
     ) -> None:
         self.taken_at = taken_at
-        self.options = options
+        self.options: Options = memory.options
         self._living: Memory | None = memory
         self._answers = answers or {}
         self._stale = stale
@@ -82,7 +81,6 @@ class Snapshot:
         return cls(
             memory,
             taken_at,
-            options or Options(),
             answers=answers,
             stale=frozenset(stale),
             unserved=frozenset(unserved),

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from webhook.api.faults import Fault
+from webhook.api.decode import Fault
 from webhook.api.meta import Object, ObjectKey
 from webhook.domain.options import Options
 from webhook.state.indexes import Index
@@ -23,7 +23,9 @@ class Entry(NamedTuple, Generic[T]):
     faults: tuple[Fault, ...] = ()
 
 
-class _Nobody:
+class Alone:
+    """A reader for stores that stand on their own: it knows no other objects."""
+
     options = Options()
 
     def get(self, _model: type[Other], _key: ObjectKey) -> Other | None:
@@ -44,13 +46,14 @@ class Store(Generic[T]):
         reader: Reader | None = None,
     ) -> None:
         self.model = model
+        self.reader: Reader = reader or Alone()
         self.generation = 0
         self._objects: dict[ObjectKey, T] = {}
         self._raws: dict[ObjectKey, bytes] = {}
         self._malformed: dict[ObjectKey, tuple[Fault, ...]] = {}
         self._lookups: dict[str, Lookup[T]] = {index.name: Lookup(index) for index in indexes}
         self._tallies: dict[str, Tally[T]] = {
-            total.name: _tally(total, reader or _Nobody()) for total in totals
+            total.name: _tally(total, self.reader) for total in totals
         }
         self._keepers: tuple[Lookup[T] | Tally[T], ...] = (
             *self._lookups.values(),
@@ -67,7 +70,8 @@ class Store(Generic[T]):
         return self._objects.values()
 
     def keys(self) -> Collection[ObjectKey]:
-        return self._objects.keys()
+        """Name all objects, the malformed ones included."""
+        return self._objects.keys() | self._malformed.keys()
 
     def raw(self, key: ObjectKey) -> bytes | None:
         return self._raws.get(key)
@@ -120,7 +124,7 @@ class Store(Generic[T]):
     def replace(self, objects: Iterable[T]) -> None:
         """Hold exactly these objects; what is not among them is gone."""
         fresh = {obj.key: obj for obj in objects}
-        for key in [*(self._objects.keys() | self._malformed.keys()) - fresh.keys()]:
+        for key in self._objects.keys() - fresh.keys() | self._malformed.keys():
             self.drop(key)
         for key, obj in fresh.items():
             self.put(key, obj)

@@ -12,7 +12,6 @@ import pytest
 from webhook.api.meta import Metadata, ObjectKey, OwnerReference
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot, ShootSpec
-from webhook.domain.options import Options
 from webhook.state.indexes import CHILDREN_BY_OWNER, SHOOTS_BY_SEED
 from webhook.state.memory import Memory, UnknownKindError
 from webhook.state.questions import Get, MayI
@@ -57,7 +56,7 @@ def test_children_are_listed_by_kind_or_altogether() -> None:
 
 
 def test_a_kind_that_nobody_watches_is_a_mistake_and_not_empty() -> None:
-    snapshot = Snapshot(Memory([Seed]), datetime(2026, 1, 1, tzinfo=UTC), Options())
+    snapshot = Snapshot(Memory([Seed]), datetime(2026, 1, 1, tzinfo=UTC))
     with pytest.raises(UnknownKindError, match="Shoot is read but not watched"):
         snapshot.get(Shoot, OAK)
     assert snapshot.look_up(Shoot, OAK) is None

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from webhook.api.faults import Fault
+from webhook.api.decode import Fault
 from webhook.api.meta import Metadata, ObjectKey, OwnerReference
 from webhook.api.shoots import Shoot, ShootSpec, ShootStatus
 from webhook.state.indexes import CHILDREN_BY_OWNER, SHOOTS_BY_SEED, Index

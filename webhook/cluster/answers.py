@@ -1,0 +1,79 @@
+"""Answer what a decision could not find in memory, by asking the API server."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from webhook.api.decode import decode
+from webhook.api.kinds import kind_of_model
+from webhook.api.meta import Object
+from webhook.cluster import requests
+from webhook.cluster.client import Client
+from webhook.cluster.errors import ApiError, NotFoundError
+from webhook.state.questions import Answers, Get, MayI, Question
+
+_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+class UnanswerableError(Exception):
+    """Raised when the API server cannot answer in time: our fault, and nobody's refusal."""
+
+
+async def answer(client: Client, questions: Iterable[Question], seconds: float) -> Answers:
+    """Answer all questions at once, within so many seconds, or none.
+
+    What the server says is not there is absent; any other failure is no answer.
+    """
+    asked = [*questions]
+    failure: Exception | None = None
+    tasks: list[asyncio.Task[Object | bool | None]] = []
+    try:
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_ask(client, question, seconds)) for question in asked]
+    except* (ApiError, TimeoutError, msgspec.MsgspecError) as failures:
+        failure = failures.exceptions[0]
+    if failure is not None:
+        why = str(failure) or "no answer in time"
+        raise UnanswerableError(f"the API server could not be asked: {why}") from failure
+    return {question: task.result() for question, task in zip(asked, tasks, strict=True)}
+
+
+async def _ask(client: Client, question: Question, seconds: float) -> Object | bool | None:
+    if isinstance(question, MayI):
+        return await _review(client, question, seconds)
+    return await _get(client, question, seconds)
+
+
+async def _get(client: Client, question: Get, seconds: float) -> Object | None:
+    request = requests.get(kind_of_model(question.model), question.key)
+    try:
+        return decode(question.model, await client.send(request, seconds))
+    except NotFoundError:
+        return None
+
+
+async def _review(client: Client, question: MayI, seconds: float) -> bool:
+    attributes = {
+        "verb": question.verb,
+        "group": question.group,
+        "resource": question.resource,
+        "subresource": question.subresource,
+        "namespace": question.namespace,
+        "name": question.name,
+    }
+    spec: dict[str, Any] = {
+        "user": question.username,
+        "uid": question.uid,
+        "groups": question.groups,
+        "extra": dict(question.extra),
+        "resourceAttributes": attributes,
+    }
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": spec,
+    }
+    answered = await client.document(requests.post(_REVIEWS, review), seconds)
+    return answered.get("status", {}).get("allowed") is True

@@ -1,0 +1,240 @@
+"""All watched kinds together: one snapshot of them, and how far it can be trusted."""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from webhook.api.core import APIService, CustomResourceDefinition
+from webhook.api.kinds import Kind
+from webhook.api.meta import Object, ObjectKey
+from webhook.cluster.answers import answer
+from webhook.cluster.client import Client
+from webhook.cluster.documents import read
+from webhook.cluster.informer import Informer, Listener
+from webhook.cluster.pacing import Clock, Pacer, Timing
+from webhook.cluster.reflector import Reflector
+from webhook.cluster.requests import Selection
+from webhook.state.memory import Memory
+from webhook.state.questions import Answers, Question
+from webhook.state.snapshot import Snapshot
+from webhook.state.store import Entry
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=Object)
+
+# A watch that is back within this time has missed nothing that matters.
+STALE_AFTER: Final = 10.0
+
+# Long enough for any watch that works to show our write, short enough for one that was lost.
+ASSUMED_FOR: Final = timedelta(seconds=60)
+
+_NONE: Final[frozenset[type[Object]]] = frozenset()
+
+
+class NotSyncedError(Exception):
+    """Raised when memory is asked before it is filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindStatus:
+    """What there is to say about one kind, for metrics and probes."""
+
+    name: str
+    synced: bool
+    served: bool
+    staleness: float
+    objects: int
+    malformed: int
+    relists: int
+    restarts: int
+    failure: str
+
+
+class _Watched:
+    """One kind with all that keeps it."""
+
+    def __init__(self, informer: Informer[Any], reflector: Reflector) -> None:
+        self.informer = informer
+        self.reflector = reflector
+        self.standing = reflector.standing
+        self.model: type[Object] = informer.kind.model
+
+
+class Cache:
+    """Follow a set of kinds and give dated views of them."""
+
+    def __init__(
+        self,
+        client: Client,
+        kinds: Iterable[Kind | Selection],
+        clock: Clock,
+        *,
+        memory: Memory | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        selections = [kind if isinstance(kind, Selection) else Selection(kind) for kind in kinds]
+        self._client = client
+        self._clock = clock
+        self.memory = memory or Memory(selection.kind.model for selection in selections)
+        self._watched: dict[type[Object], _Watched] = {}
+        pacer = Pacer(clock)
+        for selection in selections:
+            informer: Informer[Any] = Informer(selection.kind, self.memory, pacer)
+            reflector = Reflector(client, selection, informer, clock, pacer=pacer, timing=timing)
+            reflector.standing.on_change = self._note_change
+            self._watched[selection.kind.model] = _Watched(informer, reflector)
+        self._synced = asyncio.Event()
+        self._unserved: frozenset[type[Object]] = frozenset()
+        self._lost: tuple[_Watched, ...] = tuple(self._watched.values())
+
+    @property
+    def synced(self) -> bool:
+        """Say whether every kind has been listed, or is known to have no list for now."""
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Follow all kinds until cancelled."""
+        self._wake_on(CustomResourceDefinition, _is_defined_by)
+        self._wake_on(APIService, _is_served_by)
+        async with asyncio.TaskGroup() as group:
+            for watched in self._watched.values():
+                name = f"watch {watched.informer.kind.resource}"
+                group.create_task(watched.reflector.run(), name=name)
+            await self._synced.wait()
+            _freeze()
+
+    def snapshot(self, answers: Answers | None = None) -> Snapshot:
+        """Show memory as it is now, until the next turn of the loop."""
+        if not self.synced:
+            raise NotSyncedError("the cache is not filled yet")
+        now = self._clock.now()
+        for model, keys in self.memory.expire(now).items():
+            fields = {"kind": model.__name__, "objects": [str(key) for key in keys]}
+            logger.warning("assumed writes never came back", extra=fields)
+        snapshot = Snapshot(
+            self.memory, now, answers=answers, stale=self._stale(), unserved=self._unserved
+        )
+        asyncio.get_running_loop().call_soon(snapshot.expire)
+        return snapshot
+
+    async def answer(self, questions: Iterable[Question], seconds: float) -> Answers:
+        """Ask the API server what a decision could not find; raises UnanswerableError."""
+        return await answer(self._client, questions, seconds)
+
+    async def wait_seen(self, model: type[Object], version: str) -> None:
+        """Wait until memory knows a version of a kind; the caller sets the deadline."""
+        await self._watched[model].informer.wait_seen(version)
+
+    def add_listener(self, model: type[T], listener: Listener[T]) -> None:
+        """Tell a listener of every object of a kind, now and whenever one changes."""
+        self._watched[model].informer.add_listener(listener)
+
+    def assume(self, obj: Object, raw: bytes | None = None) -> None:
+        """Show an object as a write that is about to be sent will leave it."""
+        expires = self._clock.now() + ASSUMED_FOR
+        self.memory.assume(type(obj), obj.key, Entry(obj, raw), expires)
+
+    def assume_gone(self, model: type[Object], key: ObjectKey) -> None:
+        """Show an object as gone that is about to be deleted."""
+        self.memory.assume(model, key, None, self._clock.now() + ASSUMED_FOR)
+
+    def assume_written(self, kind: Kind, document: bytes) -> None:
+        """Show an object as the API server answered that it is now."""
+        found = read(kind, document)
+        self.memory.assume(kind.model, found.key, found.entry, self._clock.now() + ASSUMED_FOR)
+        self.memory.confirm(kind.model, found.key, found.version)
+
+    def confirm(self, model: type[Object], key: ObjectKey, version: str) -> None:
+        """Note the version that the API server gave to an assumed write."""
+        self.memory.confirm(model, key, version)
+
+    def forget(self, model: type[Object], key: ObjectKey) -> None:
+        """Take an assumed write back: it failed."""
+        self.memory.forget(model, key)
+
+    @property
+    def lost_for(self) -> float:
+        """Say for how many seconds every watch has been lost; 0 while one stands."""
+        now = self._clock.monotonic()
+        served = [watched for watched in self._watched.values() if watched.standing.served]
+        return min((watched.standing.lost_for(now) for watched in served), default=0.0)
+
+    @property
+    def stale_kinds(self) -> Collection[str]:
+        """Name the kinds that memory is not up to date on."""
+        return sorted(self._watched[model].informer.kind.resource for model in self._stale())
+
+    def statuses(self) -> Iterable[KindStatus]:
+        """Tell about every kind."""
+        now = self._clock.monotonic()
+        for watched in self._watched.values():
+            standing, store = watched.standing, watched.informer.store
+            yield KindStatus(
+                name=watched.informer.kind.resource,
+                synced=standing.synced,
+                served=standing.served,
+                staleness=standing.lost_for(now),
+                objects=len(store),
+                malformed=len(store.malformed),
+                relists=standing.relists,
+                restarts=standing.restarts,
+                failure=standing.failure.message if standing.failure else "",
+            )
+
+    def _stale(self) -> frozenset[type[Object]]:
+        if not self._lost:
+            return _NONE
+        now = self._clock.monotonic()
+        return frozenset(
+            watched.model
+            for watched in self._lost
+            if not watched.standing.synced or watched.standing.lost_for(now) > STALE_AFTER
+        )
+
+    def _note_change(self) -> None:
+        everything = self._watched.values()
+        self._unserved = frozenset(each.model for each in everything if not each.standing.served)
+        self._lost = tuple(
+            each
+            for each in everything
+            if each.standing.served and each.standing.lost_since is not None
+        )
+        # Something must have been listed: a server that refuses everything is not an empty one.
+        if all(each.standing.is_settled for each in everything) and any(
+            each.standing.synced for each in everything
+        ):
+            self._synced.set()
+
+    def _wake_on(self, model: type[T], concerns: Callable[[T, Kind], bool]) -> None:
+        """Try a kind again at once when what defines it appears or changes."""
+        if model not in self._watched:
+            return
+
+        def wake(_old: T | None, new: T | None) -> None:
+            for watched in self._watched.values():
+                if new is not None and concerns(new, watched.informer.kind):
+                    watched.reflector.wake()
+
+        self.add_listener(model, wake)
+
+
+def _is_defined_by(definition: CustomResourceDefinition, kind: Kind) -> bool:
+    return definition.name == kind.resource
+
+
+def _is_served_by(service: APIService, kind: Kind) -> bool:
+    return service.name == f"{kind.version}.{kind.group}"
+
+
+def _freeze() -> None:
+    """Take what is remembered out of the garbage collector's sight: it would only find it alive."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,234 @@
+"""Where the API server is and who we are: kubeconfig, exec plugins, or a pod's own account."""
+
+import asyncio
+import os
+import ssl
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+import yaml
+from typing_extensions import override
+
+# Projected tokens and mounted certificates change on disk; reading them is cheap.
+REFRESH_SECONDS: Final = 60.0
+
+_SERVICE_HOST: Final = "KUBERNETES_SERVICE_HOST"
+_NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_REMEDY: Final = "name a working kubeconfig with --kubeconfig or KUBECONFIG"
+
+
+class ConfigError(Exception):
+    """Raised when there is no way to an API server; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a connection needs."""
+
+    headers: Mapping[str, str]
+    context: ssl.SSLContext | None
+    """None for plain HTTP. The same object as long as the certificates are the same."""
+
+
+class Source(Protocol):
+    """Whatever fills kubernetes_asyncio's Configuration."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    async def load(self, *, anew: bool) -> Any:
+        """Load the configuration; anew if what was loaded before does not work."""
+
+
+class Access:
+    """The way to one API server, with credentials that stay fresh."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lock = asyncio.Lock()
+        self._credentials: Credentials | None = None
+        self._read_at = 0.0
+        self._files: tuple[object, ...] = ()
+        self.host = ""
+        self.proxy: str | None = None
+        self.server_name: str | None = None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the pod or of the kubeconfig's context; may be empty."""
+        return self._source.namespace
+
+    async def credentials(self) -> Credentials:
+        """Give the credentials, read again when they have been kept for a minute."""
+        kept = self._credentials
+        if kept and asyncio.get_running_loop().time() - self._read_at < REFRESH_SECONDS:
+            return kept
+        async with self._lock:
+            if self._credentials and self._credentials is not kept:
+                return self._credentials  # somebody else has just done it
+            return await self._read(anew=False)
+
+    async def renew(self, refused: Credentials) -> Credentials:
+        """Get other credentials than those that the server refused."""
+        async with self._lock:
+            if self._credentials and self._credentials is not refused:
+                return self._credentials
+            return await self._read(anew=True)
+
+    async def _read(self, *, anew: bool) -> Credentials:
+        with _explained(self._source):
+            configuration = await self._source.load(anew=anew)
+            return await self._use(configuration)
+
+    async def _use(self, configuration: Any) -> Credentials:
+        self.host = str(configuration.host).rstrip("/")
+        self.server_name = configuration.tls_server_name or None
+        self.proxy = configuration.proxy or _environment_proxy(self.host)
+        token = configuration.api_key.get("BearerToken", "").strip()
+        headers = {"Authorization": token} if token else {}
+        context = await asyncio.to_thread(self._context, configuration)
+        self._credentials = Credentials(headers, context)
+        self._read_at = asyncio.get_running_loop().time()
+        return self._credentials
+
+    def _context(self, configuration: Any) -> ssl.SSLContext | None:
+        if not self.host.startswith("https"):
+            return None
+        paths = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
+        files = (configuration.verify_ssl, *(_content(path) for path in paths))
+        if self._credentials is not None and files == self._files:
+            return self._credentials.context  # keeps the open connections in use
+        context = _build_context(configuration)
+        self._files = files
+        return context
+
+
+class Kubeconfig:
+    """A kubeconfig file, or several, with tokens, certificates or plugins."""
+
+    def __init__(self, path: str, context: str | None = None) -> None:
+        self._path = path
+        self._context = context
+        self._loader: Any = None
+        self._loaded: Any = None
+        self.namespace = ""
+
+    @override
+    def __str__(self) -> str:
+        return f"kubeconfig {self._path}"
+
+    async def load(self, *, anew: bool) -> Any:
+        # Imported late: it brings all of Kubernetes' models along, which offline commands spare.
+        from kubernetes_asyncio import client, config
+
+        if self._loader is not None and not anew:
+            return await self._reload(client.Configuration())
+        await asyncio.to_thread(_require_one, self._path)
+        configuration = client.Configuration()
+        self._loader = await config.load_kube_config(
+            self._path, self._context, configuration, persist_config=False
+        )
+        self.namespace = self._loader.current_context["context"].get("namespace", "")
+        self._loaded = configuration
+        return configuration
+
+    async def _reload(self, configuration: Any) -> Any:
+        # A plugin's certificate or eternal token has no date: it serves until it is refused.
+        if self._runs_plugin and not hasattr(self._loader, "exec_plugin_expiry"):
+            return self._loaded
+        await self._loader.load_and_set(configuration)
+        self._loaded = configuration
+        return configuration
+
+    @property
+    def _runs_plugin(self) -> bool:
+        user = self._loader._user  # there is no public way to ask
+        return user is not None and "exec" in user
+
+
+class Pod:
+    """The service account that Kubernetes mounts into a pod."""
+
+    def __init__(self) -> None:
+        self.namespace = ""
+
+    @override
+    def __str__(self) -> str:
+        return "the pod's service account"
+
+    async def load(self, *, anew: bool) -> Any:
+        del anew  # the files are read each time
+        return await asyncio.to_thread(self._load)
+
+    def _load(self) -> Any:
+        from kubernetes_asyncio import client, config
+
+        configuration = client.Configuration()
+        load_pod: Any = config.load_incluster_config
+        load_pod(configuration, try_refresh_token=False)
+        if _NAMESPACE_FILE.is_file():
+            self.namespace = _NAMESPACE_FILE.read_text().strip()
+        return configuration
+
+
+async def load(kubeconfig: str | None = None, context: str | None = None) -> Access:
+    """Find the API server: the given kubeconfig, else KUBECONFIG, else the pod, else the home's."""
+    chosen = kubeconfig or os.environ.get("KUBECONFIG")
+    source: Source
+    if not chosen and os.environ.get(_SERVICE_HOST):
+        source = Pod()
+    else:
+        source = Kubeconfig(chosen or str(Path.home() / ".kube" / "config"), context)
+    access = Access(source)
+    await access.credentials()
+    return access
+
+
+@contextmanager
+def _explained(source: Source) -> Iterator[None]:
+    from kubernetes_asyncio.config import ConfigException
+
+    try:
+        yield
+    except (
+        *(OSError, ValueError, LookupError, AttributeError, TypeError, AssertionError),
+        *(yaml.YAMLError, ConfigException),
+    ) as error:
+        # The loader stumbles over broken files in all these ways.
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigError(f"{source} does not work: {why}; {_REMEDY}") from error
+
+
+def _build_context(configuration: Any) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    # Authorities of real clusters lack extensions that Python 3.13 and newer insist on.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def _require_one(paths: str) -> None:
+    # The loader only warns about it and then fails on what it has not read.
+    if not any(Path(path).expanduser().exists() for path in paths.split(os.pathsep)):
+        raise FileNotFoundError("no such file")
+
+
+def _content(path: str | None) -> bytes:
+    return Path(path).read_bytes() if path else b""
+
+
+def _environment_proxy(host: str) -> str | None:
+    """Give the proxy that the environment names, as kubectl would use it."""
+    address = urlsplit(host)
+    if not address.hostname or urllib.request.proxy_bypass(address.hostname):
+        return None
+    return urllib.request.getproxies().get(address.scheme)

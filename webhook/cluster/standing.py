@@ -1,0 +1,74 @@
+"""How well one kind is followed: what readiness, metrics and snapshots want to know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from webhook.cluster.errors import ApiError
+
+# A kind that the server answers for, but never with a list, holds nobody else up after this.
+_PATIENCE: Final = 2
+
+
+def _nobody() -> None:
+    return
+
+
+@dataclass(slots=True)
+class Standing:
+    """The state of one kind's list and watch."""
+
+    lost_since: float | None
+    """When the watch was lost, in monotonic seconds; None while it stands."""
+    synced: bool = False
+    """A first list is complete, and the kind has been served ever since."""
+    served: bool = True
+    """The server has the kind, as far as we know."""
+    failure: ApiError | None = None
+    """What went wrong last, until the watch stands again."""
+    failures: int = 0
+    relists: int = 0
+    restarts: int = 0
+    on_change: Callable[[], None] = field(default=_nobody, repr=False)
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether there is nothing to wait for, for now.
+
+        A server that cannot be reached, or asks for patience, may still serve the kind.
+        """
+        if self.synced or not self.served:
+            return True
+        return self.failures >= _PATIENCE and (
+            self.failure is not None and self.failure.status not in {0, 429}
+        )
+
+    def lost_for(self, now: float) -> float:
+        """Say for how many seconds the watch has been lost; a kind that is not served is not."""
+        return now - self.lost_since if self.lost_since is not None and self.served else 0.0
+
+    def gain(self) -> None:
+        """Note that the watch stands."""
+        self.lost_since, self.failure, self.failures = None, None, 0
+        self.on_change()
+
+    def lose(self, now: float) -> None:
+        """Note that the watch is lost."""
+        if self.lost_since is None:
+            self.lost_since = now
+            self.on_change()
+
+    def fail(self, error: ApiError) -> None:
+        self.failure = error
+        self.failures += 1
+        self.on_change()
+
+    def sync(self) -> None:
+        """Note that a list is complete."""
+        self.synced = self.served = True
+        self.on_change()
+
+    def leave(self, error: ApiError) -> None:
+        """Note that the server does not have the kind."""
+        self.synced = self.served = False
+        self.fail(error)
