@@ -47,7 +47,7 @@ def _field(value: Any, schema: Schema, required: bool) -> Any:
     if schema.get("x-omit-zero") and not value:
         return _ABSENT
     if value in ({}, []) and not required and _is_collection(schema):
-        return _ABSENT
+        return None if schema.get("nullable") else _ABSENT
     return _value(value, schema)
 
 

@@ -23,7 +23,7 @@ def components() -> dict[str, Schema]:
 
 @cache
 def expanded(component: str) -> Schema:
-    """A schema with its references followed.
+    """A schema with its references followed; the title of each type is its Go name.
 
     The result shares parts between kinds and is cyclic where a type contains itself
     (JSONSchemaProps), so it must be walked beside a value and never be changed or printed.
@@ -53,6 +53,6 @@ def _expand(schema: Schema, known: dict[str, Schema]) -> Schema:
 def _referenced(name: str, known: dict[str, Schema]) -> Schema:
     if name not in known:
         # Entered before it is filled, so that a type which contains itself meets itself here.
-        known[name] = {}
+        known[name] = {"title": name.removeprefix("io.k8s.").partition(".")[2]}
         known[name].update(_expand(components()[name], known))
     return known[name]

@@ -105,6 +105,7 @@ EMBEDDED: Final = frozenset(
         "Event.deprecatedSource",
         "Event.regarding",
         "Event.source",
+        "NetworkPolicySpec.podSelector",
         "NodeDaemonEndpoints.kubeletEndpoint",
         "NodeStatus.daemonEndpoints",
         "NodeStatus.nodeInfo",
@@ -116,11 +117,13 @@ EMBEDDED: Final = frozenset(
     }
 )
 
-#: Required objects that may be absent all the same, and then are null.
+#: Objects and lists that are written as null if they are absent.
 NULLABLE: Final = frozenset(
     {
+        "ClusterRole.rules",
         "DeploymentSpec.selector",
         "ReplicaSetSpec.selector",
+        "Role.rules",
         "StatefulSetSpec.selector",
     }
 )
