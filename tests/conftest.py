@@ -5,9 +5,9 @@ import os
 import pytest
 from hypothesis import settings
 
-from tests.planes import IN_CI, gardener_server, not_run, real_server
+from tests.planes import IN_CI, embedded_server, gardener_server, not_run, real_server
 
-__all__ = ["gardener_server", "real_server"]
+__all__ = ["embedded_server", "gardener_server", "real_server"]
 
 # The same examples in every run, so that a red run means a change; soaks look for new ones.
 settings.register_profile("run", deadline=None, derandomize=True)

@@ -1,4 +1,4 @@
-"""Fixtures that start the real servers, once a run and only when a test asks for them."""
+"""Fixtures that start servers, once a run and only when a test asks for them."""
 
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from webhook.planes.binaries import missing
+from webhook.planes.embedded import Embedded
 from webhook.planes.gardener import Gardener
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.parts import PARTS
@@ -20,6 +21,13 @@ def require_parts(*names: str) -> None:
     lacking = [name for part in PARTS if part.name in names for name in missing(part)]
     if lacking:
         _give_up(f"{', '.join(lacking)} not built: run `make real`")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def embedded_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Embedded]:
+    """The embedded API server, shared by all tests of the run."""
+    async with Embedded(tmp_path_factory.mktemp("embedded")) as server:
+        yield server
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -1,6 +1,6 @@
 """Structural schemas of custom resources: default, prune and validate as Kubernetes does."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from webhook.api import schemachecks, schemalists
@@ -17,13 +17,16 @@ class Schema:
 
     __slots__ = (
         "additional", "additional_allowed", "all_of", "any_of", "default", "embedded", "enum",
-        "format", "has_default", "has_rules", "int_or_string", "items", "limits", "list_keys",
+        "format", "has_default", "int_or_string", "items", "limits", "list_keys",
         "list_type", "max_items", "max_length", "max_properties", "min_items", "min_length",
         "min_properties", "multiple_of", "not_", "nullable", "one_of", "pattern", "preserve",
         "properties", "raw", "required", "rules", "types", "unique_items",
     )  # fmt: skip
 
-    def __init__(self, raw: Mapping[str, Any]) -> None:
+    def __init__(self, raw: Mapping[str, Any], known: "dict[int, Schema] | None" = None) -> None:
+        """Compile; `known` holds what is compiled already, since built-in types can nest."""
+        known = {} if known is None else known
+        known[id(raw)] = self
         self.raw = raw
         self.int_or_string = bool(raw.get("x-kubernetes-int-or-string"))
         self.types: tuple[str, ...] = (raw["type"],) if raw.get("type") else ()
@@ -34,29 +37,29 @@ class Schema:
         self.embedded = bool(raw.get("x-kubernetes-embedded-resource"))
         self.has_default = raw.get("default") is not None
         self.default = raw.get("default")
-        self._compile_children(raw)
+        self._compile_children(raw, known)
         self._compile_constraints(raw)
-        self.has_rules: bool = bool(self.rules) or any(
-            child.has_rules for child in self._children()
-        )
 
-    def _compile_children(self, raw: Mapping[str, Any]) -> None:
+    def _compile_children(self, raw: Mapping[str, Any], known: "dict[int, Schema]") -> None:
+        def compiled(child: Mapping[str, Any]) -> Schema:
+            return known.get(id(child)) or Schema(child, known)
+
         self.properties = {
-            name: Schema(child) for name, child in (raw.get("properties") or {}).items()
+            name: compiled(child) for name, child in (raw.get("properties") or {}).items()
         }
         additional = raw.get("additionalProperties")
         self.additional_allowed = additional is not False
         self.additional: Schema | None = None
         if isinstance(additional, Mapping):
-            self.additional = Schema(additional)
+            self.additional = compiled(additional)
         elif additional is True:
             self.additional = Schema({"x-kubernetes-preserve-unknown-fields": True})
         items = raw.get("items")
-        self.items = Schema(items) if isinstance(items, Mapping) else None
-        self.all_of = [Schema(child) for child in raw.get("allOf") or ()]
-        self.any_of = [Schema(child) for child in raw.get("anyOf") or ()]
-        self.one_of = [Schema(child) for child in raw.get("oneOf") or ()]
-        self.not_ = Schema(raw["not"]) if raw.get("not") is not None else None
+        self.items = compiled(items) if isinstance(items, Mapping) else None
+        self.all_of = [compiled(child) for child in raw.get("allOf") or ()]
+        self.any_of = [compiled(child) for child in raw.get("anyOf") or ()]
+        self.one_of = [compiled(child) for child in raw.get("oneOf") or ()]
+        self.not_ = compiled(raw["not"]) if raw.get("not") is not None else None
 
     def _compile_constraints(self, raw: Mapping[str, Any]) -> None:
         self.required: tuple[str, ...] = tuple(raw.get("required") or ())
@@ -75,11 +78,6 @@ class Schema:
         self.list_type = raw.get("x-kubernetes-list-type")
         self.list_keys: tuple[str, ...] = tuple(raw.get("x-kubernetes-list-map-keys") or ())
         self.rules = tuple(raw.get("x-kubernetes-validations") or ())
-
-    def _children(self) -> Iterator["Schema"]:
-        yield from self.properties.values()
-        yield from (child for child in (self.additional, self.items) if child is not None)
-        yield from self.all_of
 
     def child(self, name: str) -> "Schema | None":
         """Return the schema of a field, if the field is known."""

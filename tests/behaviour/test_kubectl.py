@@ -1,0 +1,101 @@
+"""kubectl does the same on both servers."""
+
+import json
+from uuid import uuid4
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def make_definition(suffix: str) -> dict[str, object]:
+    schema = {
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "spec": {
+                "type": "object",
+                "required": ["size"],
+                "properties": {
+                    "size": {"type": "string", "enum": ["small", "large"]},
+                    "replicas": {"type": "integer", "default": 1, "minimum": 0},
+                },
+            },
+            "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+        },
+    }
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"widgets.{suffix}.example.com"},
+        "spec": {
+            "group": f"{suffix}.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget", "shortNames": [f"w{suffix}"]},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                    "subresources": {"status": {}, "scale": scale},
+                    "additionalPrinterColumns": [
+                        {"name": "Size", "type": "string", "jsonPath": ".spec.size"},
+                        {"name": "Replicas", "type": "integer", "jsonPath": ".spec.replicas"},
+                    ],
+                }
+            ],
+        },
+    }
+
+
+@pytest.fixture
+async def widgets(server):
+    """A custom resource of the test's own; its name is what kubectl calls it."""
+    suffix = f"t{uuid4().hex[:8]}"
+    definition = make_definition(suffix)
+    await server.kubectl("create", "-f", "-", input=definition)
+    name = f"widgets.{suffix}.example.com"
+    await server.kubectl("wait", "--for=condition=Established", f"crd/{name}")
+    yield name
+    await server.kubectl("delete", "crd", name, "--wait=false")
+
+
+def make_widget(resource: str, namespace: str, size: str = "small") -> dict[str, object]:
+    group = resource.partition(".")[2]
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": "Widget",
+        "metadata": {"name": "one", "namespace": namespace},
+        "spec": {"size": size},
+    }
+
+
+async def test_custom_resources_are_applied_shown_scaled_and_deleted(server, widgets, namespace):
+    kubectl = server.kubectl
+    small = make_widget(widgets, namespace)
+    done = await kubectl("apply", "-f", "-", input=small)
+    group = widgets.partition(".")[2]
+    assert done.stdout == f"widget.{group}/one created\n"
+    shown = await kubectl("get", widgets, "-n", namespace)
+    assert shown.stdout.split() == ["NAME", "SIZE", "REPLICAS", "one", "small", "1"]
+    large = make_widget(widgets, namespace, "large")
+    assert (await kubectl("apply", "-f", "-", input=large)).stdout.endswith("configured\n")
+    assert (await kubectl("apply", "-f", "-", input=large)).stdout.endswith("unchanged\n")
+    await kubectl("scale", widgets, "one", "--replicas=3", "-n", namespace)
+    got = json.loads((await kubectl("get", widgets, "one", "-n", namespace, "-o", "json")).stdout)
+    assert got["spec"] == {"size": "large", "replicas": 3}
+    assert got["metadata"]["generation"] == 3
+    await kubectl("delete", widgets, "one", "-n", namespace)
+    assert (await kubectl("get", widgets, "-n", namespace)).stdout == ""
+
+
+async def test_a_bad_custom_resource_is_refused_by_its_field(server, widgets, namespace):
+    huge = make_widget(widgets, namespace, "huge")
+    done = await server.kubectl("apply", "-f", "-", input=huge, check=False)
+    assert done.code == 1
+    assert done.stderr == (
+        'The Widget "one" is invalid: spec.size: Unsupported value: "huge": '
+        'supported values: "small", "large"\n'
+    )

@@ -1,0 +1,117 @@
+"""The routes of the server, who may use them, and what becomes of exceptions."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import orjson
+from aiohttp import web
+
+from webhook.api import status
+from webhook.apiserver import discovery, openapi, responses
+from webhook.apiserver.calls import User
+from webhook.apiserver.core import Core
+from webhook.apiserver.handlers import Handlers, not_found_page
+from webhook.apiserver.storage import StorageError
+from webhook.apiserver.version import version
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+_PROBES: Final = ("/livez", "/readyz", "/healthz")
+
+
+class App:
+    """Everything that is answered over HTTP."""
+
+    def __init__(
+        self, core: Core, authenticate: Callable[[web.BaseRequest], Awaitable[User]]
+    ) -> None:
+        self._core = core
+        self._handlers = Handlers(core)
+        self._authenticate = authenticate
+        self._documents: dict[str, tuple[int, bytes]] = {}
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer any request."""
+        try:
+            if request.path in _PROBES:
+                return web.Response(text="ok")
+            return await self._route(request, await self._authenticate(request))
+        except status.StatusError as error:
+            return responses.error_response(error)
+        except StorageError as error:
+            return responses.error_response(status.internal_error(error))
+        except Exception:  # a bug must not take the connection with it
+            logger.exception("request failed", extra={"path": request.path})
+            return responses.error_response(status.internal_error("see the server's log"))
+
+    async def _route(self, request: web.BaseRequest, user: User) -> web.StreamResponse:
+        path = request.path.rstrip("/")
+        parts = path.split("/")[1:]
+        if path == "/version":
+            return responses.json_response(orjson.dumps(version()))
+        if parts[:2] == ["openapi", "v3"]:
+            return self._openapi(parts[2:])
+        if path == "/openapi/v2":
+            return web.Response(body=openapi.EMPTY_V2, content_type=openapi.V2_TYPE)
+        if (parts[0] == "api" and len(parts) <= 2) or (parts[0] == "apis" and len(parts) <= 3):
+            return self._discovery(request, parts)
+        if parts[0] in ("api", "apis"):
+            return await self._handlers.handle(request, user)
+        return not_found_page()
+
+    def _cached(self, key: str, make: Callable[[], bytes | None]) -> bytes | None:
+        """Keep documents until the registry changes."""
+        generation = self._core.registry.generation
+        found = self._documents.get(key)
+        if found is not None and found[0] == generation:
+            return found[1]
+        made = make()
+        if made is not None:
+            self._documents[key] = (generation, made)
+        return made
+
+    def _openapi(self, parts: list[str]) -> web.Response:
+        registry = self._core.registry
+        if not parts:
+            body = self._cached("openapi", lambda: orjson.dumps(openapi.index(registry)))
+        else:
+            group = parts[1] if parts[0] == "apis" and len(parts) == 3 else ""
+            body = self._cached(
+                "openapi/" + "/".join(parts),
+                lambda: openapi.document(registry, group, parts[-1]),
+            )
+        return not_found_page() if body is None else responses.json_response(body)
+
+    def _discovery(self, request: web.BaseRequest, parts: list[str]) -> web.Response:
+        accept = request.headers.get("Accept", "")
+        registry = self._core.registry
+        aggregated = discovery.AGGREGATED in accept and len(parts) == 1
+        wanted = "v2" if "v=v2;" in f"{accept};".replace(",", ";") else "v2beta1"
+        key = f"{request.path}#{wanted if aggregated else ''}"
+
+        def make() -> bytes | None:
+            if aggregated:
+                found: object = discovery.aggregated(registry, wanted, core=parts[0] == "api")
+            elif parts == ["api"]:
+                found = discovery.api_versions(request.host)
+            elif parts == ["apis"]:
+                found = discovery.group_list(registry)
+            elif parts[0] == "apis" and len(parts) == 2:
+                found = discovery.group(registry, parts[1])
+            else:
+                group = parts[1] if parts[0] == "apis" else ""
+                found = discovery.resource_list(registry, group, parts[-1])
+            return None if found is None else orjson.dumps(found)
+
+        body = self._cached(key, make)
+        if body is None:
+            return not_found_page()
+        response = responses.json_response(body)
+        if aggregated:
+            response.headers["Content-Type"] = (
+                f"application/json;g={discovery.AGGREGATED};v={wanted};as=APIGroupDiscoveryList"
+            )
+        response.headers["Vary"] = "Accept"
+        return response

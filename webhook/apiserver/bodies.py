@@ -1,0 +1,141 @@
+"""Request bodies as objects: JSON or YAML, with what strict reading would object to."""
+
+import json
+from typing import Any, Final, NamedTuple
+
+import orjson
+import yaml
+from typing_extensions import override
+
+from webhook.api import gotext, status
+from webhook.apiserver import gojson
+
+#: As kube-apiserver: three times etcd's limit.
+BODY_LIMIT: Final = 3 * 1024 * 1024
+JSON: Final = "application/json"
+YAML: Final = "application/yaml"
+_ACCEPTED: Final = (JSON, YAML, "application/vnd.kubernetes.protobuf", "application/cbor")
+_ACCEPTED_CUSTOM: Final = (JSON, YAML, "application/cbor")
+
+
+class Decoded(NamedTuple):
+    """A body, and the fields that it gives twice."""
+
+    value: Any
+    duplicates: tuple[str, ...] = ()
+
+
+class MalformedError(ValueError):
+    """A body that is neither JSON nor YAML, in the words of the decoder."""
+
+
+def media_type(content_type: str) -> str:
+    """Strip the parameters of a content type."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def check_media_type(content_type: str, *, is_custom: bool) -> str:
+    """Return JSON or YAML, or refuse any other type of body."""
+    kind = media_type(content_type) or JSON
+    if kind not in (JSON, YAML):
+        accepted = _ACCEPTED_CUSTOM if is_custom else _ACCEPTED
+        raise status.unsupported_media_type(accepted, kind)
+    return kind
+
+
+def decode(body: bytes, kind: str = JSON, *, strict: bool = True) -> Decoded:
+    """Read a body; duplicates are looked for only if someone wants to know."""
+    if kind == YAML:
+        return decode_yaml(body)
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise MalformedError(gojson.syntax_error(body) or str(error)) from error
+    return Decoded(value, tuple(_duplicates(body)) if strict and body.count(b'"') else ())
+
+
+def decode_yaml(body: bytes) -> Decoded:
+    """Read YAML, of which JSON is a part."""
+    loader = _Loader(body)
+    try:
+        value = loader.get_single_data()
+    except yaml.YAMLError as error:
+        raise MalformedError(f"error converting YAML to JSON: yaml: {_told(error)}") from error
+    finally:
+        loader.dispose()
+    return Decoded(value, tuple(loader.duplicates))
+
+
+def _told(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    return f"line {mark.line + 1}: {problem}" if mark is not None else problem
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML without dates, which JSON does not know, and with an eye on repeated keys."""
+
+    def __init__(self, stream: bytes) -> None:
+        super().__init__(stream)
+        self.duplicates: list[str] = []
+
+    @override
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                self.duplicates.append(
+                    f"line {line}: key {gotext.quote(key.value)} already set in map"
+                )
+            seen.add(key.value)
+        mapping = super().construct_mapping(node, deep=deep)
+        return {_text(key): value for key, value in mapping.items()}
+
+
+def _text(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return str(key)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _duplicates(body: bytes) -> list[str]:
+    """Return the paths of repeated keys; the first pass only looks whether there are any."""
+    repeated = False
+
+    def count(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        found = dict(pairs)
+        repeated = repeated or len(found) != len(pairs)
+        return found
+
+    json.loads(body, object_pairs_hook=count)
+    if not repeated:
+        return []
+    paths: list[str] = []
+    _find_duplicates(json.loads(body, object_pairs_hook=_Pairs), "", paths)
+    return paths
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with its keys as often as they were written."""
+
+
+def _find_duplicates(value: Any, path: str, paths: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, child in value:
+            where = f"{path}.{key}" if path else key
+            if key in seen and where not in paths:
+                paths.append(where)
+            seen.add(key)
+            _find_duplicates(child, where, paths)
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            _find_duplicates(child, f"{path}[{index}]", paths)

@@ -1,0 +1,127 @@
+"""One request on its way through the server, and the options that its query carries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from webhook.api import fielderrors, status
+from webhook.api.fielderrors import FieldError
+from webhook.api.status import Qualified
+from webhook.apiserver.entries import key_of
+from webhook.apiserver.requests import Target, is_true
+from webhook.apiserver.resources import Resource
+
+META_GROUP: Final = "meta.k8s.io"
+STRICT: Final = "Strict"
+WARN: Final = "Warn"
+IGNORE: Final = "Ignore"
+MANAGER_LIMIT: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Call:
+    """A request for a resource; `warnings` collects what its answer will carry."""
+
+    resource: Resource
+    target: Target
+    verb: str
+    user: User
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = ""
+    user_agent: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the objects; paths of Namespaces name one that these are not in."""
+        return self.target.namespace if self.resource.namespaced else ""
+
+    @property
+    def key(self) -> str:
+        """The key of the object that the path names."""
+        return key_of(self.namespace, self.target.name)
+
+    def warn(self, text: str) -> None:
+        """Add a warning once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """CreateOptions, UpdateOptions or PatchOptions, whichever the verb takes."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = WARN
+    force: bool = False
+
+    def to_object(self, kind: str) -> dict[str, Any]:
+        """Write them as webhooks get them."""
+        options: dict[str, Any] = {"kind": kind, "apiVersion": f"{META_GROUP}/v1"}
+        if self.dry_run:
+            options["dryRun"] = ["All"]
+        if self.field_manager:
+            options["fieldManager"] = self.field_manager
+        if self.field_validation != WARN:
+            options["fieldValidation"] = self.field_validation
+        return options
+
+
+def write_options(call: Call, kind: str, *, applying: bool = False) -> WriteOptions:
+    """Read and check the options of a write."""
+    query = call.query
+    manager = query.get("fieldManager", "")
+    errors: list[FieldError] = []
+    if applying and not manager:
+        errors.append(fielderrors.required("fieldManager", "is required for apply patch"))
+    if not applying and kind == "PatchOptions" and "force" in query:
+        errors.append(fielderrors.forbidden("force", "may not be specified for non-apply patch"))
+    errors += manager_errors(manager, "fieldManager")
+    dry_run = [query["dryRun"]] if query.get("dryRun") else []
+    errors += dry_run_errors(dry_run)
+    validation = query.get("fieldValidation", "")
+    if validation not in ("", STRICT, WARN, IGNORE):
+        known = ["", IGNORE, STRICT, WARN]
+        errors.append(fielderrors.not_supported("fieldValidation", validation, known))
+    if errors:
+        raise status.invalid(Qualified(META_GROUP, kind), "", errors)
+    return WriteOptions(bool(dry_run), manager, validation or WARN, is_true(query.get("force", "")))
+
+
+def manager_errors(manager: str, path: str) -> list[FieldError]:
+    """Judge a field manager's name."""
+    errors = []
+    if len(manager.encode()) > MANAGER_LIMIT:
+        errors.append(fielderrors.too_long(path, MANAGER_LIMIT))
+    for position, char in enumerate(manager):
+        if not char.isprintable():
+            detail = f"invalid character U+{ord(char):04X} (at position {position})"
+            errors.append(fielderrors.invalid(path, manager, detail))
+    return errors
+
+
+def dry_run_errors(values: Sequence[str]) -> list[FieldError]:
+    """Judge dryRun; All is the only way to run dry."""
+    if all(value == "All" for value in values):
+        return []
+    return [fielderrors.not_supported("dryRun", list(values), ["All"])]
+
+
+def manager_of(options: WriteOptions, user_agent: str) -> str:
+    """Name who owns what a write changes: the given manager, else the client program."""
+    if options.field_manager:
+        return options.field_manager
+    name = "".join(char for char in user_agent.split("/")[0] if char.isprintable())
+    return name.encode()[:MANAGER_LIMIT].decode(errors="ignore")

@@ -1,0 +1,89 @@
+"""Field selectors: which fields of which kinds can be selected, and their values."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from webhook.api.requirements import SelectorError
+from webhook.apiserver import jsonpath
+from webhook.apiserver.registry import Registry
+from webhook.apiserver.resources import Resource
+
+#: Beside name and namespace, as Kubernetes v1.36 serves them.
+SELECTABLE: Final[Mapping[str, Mapping[str, str]]] = {
+    "pods": {
+        "spec.nodeName": ".spec.nodeName",
+        "spec.restartPolicy": ".spec.restartPolicy",
+        "spec.schedulerName": ".spec.schedulerName",
+        "spec.serviceAccountName": ".spec.serviceAccountName",
+        "spec.hostNetwork": ".spec.hostNetwork",
+        "status.phase": ".status.phase",
+        "status.podIP": ".status.podIP",
+        "status.nominatedNodeName": ".status.nominatedNodeName",
+    },
+    "events": {
+        "involvedObject.kind": ".involvedObject.kind",
+        "involvedObject.namespace": ".involvedObject.namespace",
+        "involvedObject.name": ".involvedObject.name",
+        "involvedObject.uid": ".involvedObject.uid",
+        "involvedObject.apiVersion": ".involvedObject.apiVersion",
+        "involvedObject.resourceVersion": ".involvedObject.resourceVersion",
+        "involvedObject.fieldPath": ".involvedObject.fieldPath",
+        "reason": ".reason",
+        "reportingComponent": ".reportingComponent",
+        "source": ".source.component",
+        "type": ".type",
+    },
+    "secrets": {"type": ".type"},
+    "namespaces": {"status.phase": ".status.phase"},
+    "nodes": {"spec.unschedulable": ".spec.unschedulable"},
+    "services": {"spec.clusterIP": ".spec.clusterIP", "spec.type": ".spec.type"},
+    "replicasets.apps": {"status.replicas": ".status.replicas"},
+    "customresourcedefinitions.apiextensions.k8s.io": {},
+}
+
+
+def fields_of(registry: Registry, storage: str, obj: Mapping[str, Any]) -> dict[str, str]:
+    """Return the selectable fields of an object."""
+    metadata = obj["metadata"]
+    fields = {"metadata.name": metadata.get("name", "")}
+    if metadata.get("namespace"):
+        fields["metadata.namespace"] = metadata["namespace"]
+    for name, path in _paths(registry, storage).items():
+        found = jsonpath.find(obj, path)
+        if found and found[0] is not None:
+            fields[name] = _text(found[0])
+    return fields
+
+
+def _paths(registry: Registry, storage: str) -> Mapping[str, str]:
+    if storage in SELECTABLE:
+        return SELECTABLE[storage]
+    resource = registry.of_storage(storage)
+    if resource is None:
+        return {}
+    return {path.removeprefix("."): path for path in resource.selectable}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def converter_for(resource: Resource) -> Callable[[str, str], tuple[str, str]]:
+    """Return what refuses selectors of other fields, in the words of the resource's server."""
+    known = {"metadata.name", *SELECTABLE.get(resource.storage, {})}
+    known |= {path.removeprefix(".") for path in resource.selectable}
+    if resource.namespaced or not resource.is_custom:
+        known.add("metadata.namespace")
+
+    def convert(field: str, value: str) -> tuple[str, str]:
+        if field in known:
+            return field, value
+        if resource.is_custom or resource.storage in SELECTABLE:
+            raise SelectorError(f"field label not supported: {field}")
+        raise SelectorError(
+            f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+        )
+
+    return convert

@@ -1,0 +1,249 @@
+"""The metadata that every object has: what the server sets, and what it refuses."""
+
+import secrets
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from webhook.api import fielderrors, identifiers, status
+from webhook.api.fielderrors import FieldError
+from webhook.apiserver.calls import manager_errors
+from webhook.apiserver.resources import Resource
+
+Object = dict[str, Any]
+NameCheck = Callable[[str], list[str]]
+
+IMMUTABLE: Final = "field is immutable"
+ORPHAN: Final = "orphan"
+FOREGROUND: Final = "foregroundDeletion"
+ANNOTATIONS_LIMIT: Final = 256 * 1024
+#: The letters of generated suffixes: no vowels and nothing that looks like another.
+_SUFFIX_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH: Final = 5
+_GENERATED_LIMIT: Final = 63
+FIELDS: Final = {
+    "name": str,
+    "generateName": str,
+    "namespace": str,
+    "selfLink": str,
+    "uid": str,
+    "resourceVersion": str,
+    "generation": int,
+    "creationTimestamp": str,
+    "deletionTimestamp": str,
+    "deletionGracePeriodSeconds": int,
+    "labels": dict,
+    "annotations": dict,
+    "ownerReferences": list,
+    "finalizers": list,
+    "managedFields": list,
+}
+_IMMUTABLE_FIELDS: Final = (
+    "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)  # fmt: skip
+_NAME_CHECKS: Final[dict[str, NameCheck]] = {
+    "namespaces": identifiers.dns1123_label_errors,
+    "services": identifiers.dns1035_label_errors,
+    "clusterroles.rbac.authorization.k8s.io": identifiers.path_segment_errors,
+    "clusterrolebindings.rbac.authorization.k8s.io": identifiers.path_segment_errors,
+    "roles.rbac.authorization.k8s.io": identifiers.path_segment_errors,
+    "rolebindings.rbac.authorization.k8s.io": identifiers.path_segment_errors,
+}
+
+
+def timestamp(now: datetime) -> str:
+    """Write a time as metav1.Time does."""
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def fill_system_fields(obj: Object, now: datetime) -> None:
+    """Give a new object its identity, whatever the client sent."""
+    metadata = obj["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
+        metadata.pop(name, None)
+    metadata["creationTimestamp"] = timestamp(now)
+    metadata["uid"] = str(uuid.uuid4())
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = generate_name(metadata["generateName"])
+
+
+def generate_name(base: str) -> str:
+    """Append a random suffix as Kubernetes does."""
+    suffix = "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX_LENGTH))
+    return base[: _GENERATED_LIMIT - _SUFFIX_LENGTH] + suffix
+
+
+def settle_namespace(obj: Object, namespace: str) -> None:
+    """Put the object into the namespace of the request, or say that they differ."""
+    metadata = obj["metadata"]
+    own = metadata.get("namespace") or ""
+    if own == namespace:
+        return
+    if not namespace:
+        metadata.pop("namespace", None)
+    elif not own:
+        metadata["namespace"] = namespace
+    else:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def validate(resource: Resource, metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Object to metadata of a new object."""
+    check = _NAME_CHECKS.get(resource.storage, identifiers.subdomain_errors)
+    errors: list[FieldError] = []
+    base = metadata.get("generateName") or ""
+    if base:
+        # The suffix that follows makes a trailing dash harmless.
+        masked = base[:-2] + "a" if len(base) > 1 and base.endswith("-") else base
+        errors += [
+            fielderrors.invalid("metadata.generateName", base, text) for text in check(masked)
+        ]
+    name = metadata.get("name") or ""
+    if not name:
+        errors.append(fielderrors.required("metadata.name", "name or generateName is required"))
+    else:
+        errors += [fielderrors.invalid("metadata.name", name, text) for text in check(name)]
+    return errors + validate_common(resource, metadata)
+
+
+def validate_common(resource: Resource, metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Object to what any object may not carry."""
+    errors: list[FieldError] = []
+    namespace = metadata.get("namespace") or ""
+    if resource.namespaced:
+        if not namespace:
+            errors.append(fielderrors.required("metadata.namespace"))
+        errors += [
+            fielderrors.invalid("metadata.namespace", namespace, text)
+            for text in (identifiers.dns1123_label_errors(namespace) if namespace else ())
+        ]
+    elif namespace:
+        errors.append(fielderrors.forbidden("metadata.namespace", "not allowed on this type"))
+    errors += label_errors(metadata.get("labels") or {}, "metadata.labels")
+    errors += _annotation_errors(metadata.get("annotations") or {})
+    errors += _owner_errors(metadata.get("ownerReferences") or [])
+    errors += _finalizer_errors(metadata.get("finalizers") or [])
+    errors += _managed_fields_errors(metadata.get("managedFields") or [])
+    return errors
+
+
+def label_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:
+    """Object to label keys and values."""
+    errors = []
+    for key, value in labels.items():
+        errors += [
+            fielderrors.invalid(path, key, text) for text in identifiers.label_key_errors(key)
+        ]
+        errors += [
+            fielderrors.invalid(path, value, text) for text in identifiers.label_value_errors(value)
+        ]
+    return errors
+
+
+def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
+    path = "metadata.annotations"
+    errors = [
+        fielderrors.invalid(path, key, text)
+        for key in annotations
+        for text in identifiers.label_key_errors(key.lower())
+    ]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    if size > ANNOTATIONS_LIMIT:
+        errors.append(fielderrors.too_long(path, ANNOTATIONS_LIMIT))
+    return errors
+
+
+def _owner_errors(references: list[Mapping[str, Any]]) -> list[FieldError]:
+    path = "metadata.ownerReferences"
+    errors = []
+    controller = ""
+    for reference in references:
+        version = str(reference.get("apiVersion", ""))
+        if not version.rpartition("/")[2]:
+            errors.append(
+                fielderrors.invalid(f"{path}.apiVersion", version, "version must not be empty")
+            )
+        errors += [
+            fielderrors.invalid(f"{path}.{name}", "", "must not be empty")
+            for name in ("kind", "name", "uid")
+            if not reference.get(name)
+        ]
+        if version == "v1" and reference.get("kind") == "Event":
+            detail = "/v1, Kind=Event is disallowed from being an owner"
+            errors.append(fielderrors.invalid(path, reference, detail))
+        if reference.get("controller"):
+            current = f"{reference.get('kind')}/{reference.get('name')}"
+            if controller:
+                detail = (
+                    "Only one reference can have Controller set to true. Found "
+                    f'"true" in references for {controller} and {current}'
+                )
+                errors.append(fielderrors.invalid(path, references, detail))
+            else:
+                controller = current
+    return errors
+
+
+def _finalizer_errors(finalizers: list[str]) -> list[FieldError]:
+    path = "metadata.finalizers"
+    errors = [
+        fielderrors.invalid(path, finalizer, text)
+        for finalizer in finalizers
+        for text in identifiers.label_key_errors(finalizer)
+    ]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+        errors.append(fielderrors.invalid(path, finalizers, detail))
+    return errors
+
+
+def _managed_fields_errors(entries: list[Mapping[str, Any]]) -> list[FieldError]:
+    errors = []
+    for index, entry in enumerate(entries):
+        path = f"metadata.managedFields[{index}]"
+        operation = entry.get("operation", "")
+        if operation not in ("Apply", "Update"):
+            detail = "must be `Apply` or `Update`"
+            errors.append(fielderrors.invalid(f"{path}.operation", operation, detail))
+        kind = entry.get("fieldsType", "")
+        if kind not in ("", "FieldsV1"):
+            errors.append(fielderrors.invalid(f"{path}.fieldsType", kind, "must be `FieldsV1`"))
+        errors += manager_errors(str(entry.get("manager", "")), f"{path}.manager")
+    return errors
+
+
+def validate_update(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
+    """Object to changes of what identifies an object."""
+    errors: list[FieldError] = []
+    if old.get("deletionTimestamp"):
+        added = sorted(set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+        if added:
+            listed = ", ".join(f'"{finalizer}"' for finalizer in added)
+            detail = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers []string{{{listed}}}"
+            )
+            errors.append(fielderrors.forbidden("metadata.finalizers", detail))
+    return errors + [
+        fielderrors.invalid(f"metadata.{name}", metadata.get(name), IMMUTABLE)
+        for name in _IMMUTABLE_FIELDS
+        if metadata.get(name) != old.get(name)
+    ]
+
+
+def carry_over(obj: Object, old: Object) -> None:
+    """Take from the stored object what an update may leave out or cannot change."""
+    metadata, before = obj["metadata"], old["metadata"]
+    if not metadata.get("uid"):
+        metadata["uid"] = before.get("uid")
+    for name in ("creationTimestamp", "deletionTimestamp", "generation"):
+        if name in before:
+            metadata[name] = before[name]
+        elif name == "generation":
+            metadata.pop(name, None)
+    if "deletionGracePeriodSeconds" in before:
+        metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])

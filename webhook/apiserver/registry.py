@@ -1,0 +1,190 @@
+"""Everything that is served: the built-in kinds and what CustomResourceDefinitions add to them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from webhook.api.schema import Schema
+from webhook.apiserver.builtin import schemas
+from webhook.apiserver.builtin.generate import component
+from webhook.apiserver.builtin.kinds import BUILTINS, STANDARD, Builtin, GroupVersion, Subresource
+from webhook.apiserver.resources import SCALE, STATUS, Column, Resource, ScalePaths
+
+_PART: Final = ("get", "patch", "update")
+_SCALE_BODY: Final = Subresource(SCALE, _PART, "Scale", GroupVersion("autoscaling", "v1"))
+_AGE: Final = Column(
+    "Age",
+    "date",
+    "CreationTimestamp is a timestamp representing the server time when this object was created. "
+    "It is not guaranteed to be set in happens-before order across separate operations. Clients "
+    "may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the "
+    "system. Read-only. Null for lists. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata",
+    json_path=".metadata.creationTimestamp",
+)
+
+
+class Registry:
+    """Resources by group, version and plural, in the order in which discovery shows them."""
+
+    def __init__(self) -> None:
+        self._resources: dict[tuple[str, str, str], Resource] = {}
+        self._of_storage: dict[str, Resource] = {}
+        self._of_definition: dict[str, tuple[Resource, ...]] = {}
+        self.generation = 0
+        """Counts the changes, so that documents made from the registry can be kept."""
+        for row in BUILTINS:
+            self._add(from_builtin(row))
+
+    def __iter__(self) -> Iterator[Resource]:
+        return iter(self._resources.values())
+
+    def get(self, group: str, version: str, plural: str) -> Resource | None:
+        """Return what a path names."""
+        return self._resources.get((group, version, plural))
+
+    def serves(self, group: str, version: str) -> bool:
+        """Tell whether any resource of a version is served."""
+        return any(key[:2] == (group, version) for key in self._resources)
+
+    def of_kind(self, group: str, kind: str, version: str = "") -> Resource | None:
+        """Return a resource by its kind, of any version unless one is named."""
+        for resource in self._resources.values():
+            if (resource.group, resource.kind) == (group, kind) and version in (
+                "",
+                resource.version,
+            ):
+                return resource
+        return None
+
+    def of_storage(self, storage: str) -> Resource | None:
+        """Return any version of what a collection holds."""
+        return self._of_storage.get(storage)
+
+    def storages(self) -> dict[str, Resource]:
+        """Return one resource for each collection of stored objects."""
+        return self._of_storage
+
+    def put_definition(self, crd: Mapping[str, Any]) -> None:
+        """Serve what a definition describes, instead of what it described before."""
+        name = crd["metadata"]["name"]
+        self._forget(name)
+        resources = tuple(from_definition(crd))
+        self._of_definition[name] = resources
+        for resource in resources:
+            self._add(resource)
+        self.generation += 1
+
+    def drop_definition(self, name: str) -> None:
+        """Serve it no longer."""
+        self._forget(name)
+        self.generation += 1
+
+    def _forget(self, name: str) -> None:
+        for resource in self._of_definition.pop(name, ()):
+            del self._resources[resource.group, resource.version, resource.plural]
+            self._of_storage.pop(resource.storage, None)
+
+    def _add(self, resource: Resource) -> None:
+        self._resources[resource.group, resource.version, resource.plural] = resource
+        if not resource.is_virtual:
+            self._of_storage.setdefault(resource.storage, resource)
+
+
+def from_builtin(row: Builtin) -> Resource:
+    """Describe a built-in kind."""
+    return Resource(
+        group=row.group,
+        version=row.version,
+        kind=row.kind,
+        plural=row.plural,
+        singular=row.singular,
+        namespaced=row.namespaced,
+        verbs=row.verbs,
+        list_kind=f"{row.kind}List",
+        short_names=row.short_names,
+        categories=row.categories,
+        subresources={part.name: part for part in row.subresources},
+        storage_version=row.version,
+        generation=row.generation,
+        builtin=row,
+        load_schema=partial(_builtin_schema, row.model),
+    )
+
+
+def _builtin_schema(model: str) -> Schema:
+    return Schema(schemas.expanded(component(model)))
+
+
+def from_definition(crd: Mapping[str, Any]) -> Iterable[Resource]:
+    """Describe each served version of a custom resource."""
+    spec = crd["spec"]
+    names = spec["names"]
+    stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
+    for version in spec["versions"]:
+        if not version.get("served"):
+            continue
+        parts = version.get("subresources") or {}
+        yield Resource(
+            group=spec["group"],
+            version=version["name"],
+            kind=names["kind"],
+            plural=names["plural"],
+            singular=names.get("singular") or names["kind"].lower(),
+            namespaced=spec["scope"] == "Namespaced",
+            verbs=STANDARD,
+            list_kind=names.get("listKind") or f"{names['kind']}List",
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            subresources=dict(_subresources(parts)),
+            storage_version=stored,
+            columns=tuple(_columns(version)),
+            selectable=tuple(field["jsonPath"] for field in version.get("selectableFields") or ()),
+            scale=_scale(parts.get(SCALE)),
+            raw_schema=(version.get("schema") or {}).get("openAPIV3Schema") or {},
+            definition=crd["metadata"]["name"],
+            warning=_deprecation(spec, names, version),
+        )
+
+
+def _subresources(parts: Mapping[str, Any]) -> Iterator[tuple[str, Subresource]]:
+    if parts.get(STATUS) is not None:
+        yield STATUS, Subresource(STATUS, _PART)
+    if parts.get(SCALE) is not None:
+        yield SCALE, _SCALE_BODY
+
+
+def _columns(version: Mapping[str, Any]) -> Iterator[Column]:
+    declared = version.get("additionalPrinterColumns") or ()
+    if not declared:
+        yield _AGE
+    for column in declared:
+        yield Column(
+            column["name"],
+            column["type"],
+            # Kubernetes describes a column without a description by its path.
+            column.get("description")
+            or f"Custom resource definition column (in JSONPath format): {column['jsonPath']}",
+            column.get("format", ""),
+            column.get("priority", 0),
+            column["jsonPath"],
+        )
+
+
+def _scale(paths: Mapping[str, str] | None) -> ScalePaths | None:
+    if paths is None:
+        return None
+    return ScalePaths(
+        paths["specReplicasPath"],
+        paths["statusReplicasPath"],
+        paths.get("labelSelectorPath") or "",
+    )
+
+
+def _deprecation(
+    spec: Mapping[str, Any], names: Mapping[str, Any], version: Mapping[str, Any]
+) -> str:
+    if not version.get("deprecated"):
+        return ""
+    default = f"{spec['group']}/{version['name']} {names['kind']} is deprecated"
+    return str(version.get("deprecationWarning") or default)

@@ -1,0 +1,127 @@
+"""Server-side printing: lists and objects as the tables that kubectl shows."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from webhook.api import gotext
+from webhook.apiserver import durations, jsonpath
+from webhook.apiserver.entries import Entry
+from webhook.apiserver.reading import Page
+from webhook.apiserver.resources import Column, Resource
+
+Object = dict[str, Any]
+_NAME: Final = Column(
+    "Name",
+    "string",
+    "Name must be unique within a namespace. Is required when creating resources, although some "
+    "resources may allow a client to request the generation of an appropriate name automatically. "
+    "Name is primarily intended for creation idempotence and configuration definition. Cannot be "
+    "updated. More info: "
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
+    format="name",
+)
+META_VERSION: Final = "meta.k8s.io/v1"
+
+
+def columns_of(resource: Resource) -> tuple[Column, ...]:
+    """Return the columns of a custom resource."""
+    return (_NAME, *resource.columns)
+
+
+def definitions(resource: Resource) -> list[Object]:
+    """Write the header of a table."""
+    return [
+        {
+            "name": column.name,
+            "type": column.type,
+            "format": column.format,
+            "description": column.description,
+            "priority": column.priority,
+        }
+        for column in columns_of(resource)
+    ]
+
+
+def table(
+    resource: Resource,
+    page: Page,
+    include: str,
+    now: datetime,
+    *,
+    with_header: bool = True,
+    version: str = META_VERSION,
+) -> bytes:
+    """Write a table of a list, or of one object."""
+    metadata: Object = {"resourceVersion": str(page.rv)}
+    if page.token:
+        metadata["continue"] = page.token
+    if page.remaining is not None:
+        metadata["remainingItemCount"] = page.remaining
+    header = orjson.dumps(
+        {
+            "kind": "Table",
+            "apiVersion": version,
+            "metadata": metadata,
+            "columnDefinitions": definitions(resource) if with_header else None,
+        }
+    )
+    rows = b",".join(_rows(resource, page.entries, include, now))
+    return header[:-1] + b',"rows":[' + rows + b"]}"
+
+
+def _rows(
+    resource: Resource, entries: Iterable[Entry], include: str, now: datetime
+) -> Iterable[bytes]:
+    for entry in entries:
+        obj = entry.decode()
+        cells = orjson.dumps(_cells(resource, obj, now))
+        yield b'{"cells":' + cells + b',"object":' + _shown(resource, entry, obj, include) + b"}"
+
+
+def _shown(resource: Resource, entry: Entry, obj: Object, include: str) -> bytes:
+    if include == "None":
+        return b"null"
+    if include == "Object":
+        return entry.at(resource.api_version_bytes)
+    return partial_metadata(obj)
+
+
+def partial_metadata(obj: Object, version: str = META_VERSION) -> bytes:
+    """Write an object's metadata alone."""
+    return orjson.dumps(
+        {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
+    )
+
+
+def _cells(resource: Resource, obj: Object, now: datetime) -> list[Any]:
+    return [
+        obj["metadata"].get("name", ""),
+        *(_cell(column, obj, now) for column in resource.columns),
+    ]
+
+
+def _cell(column: Column, obj: Object, now: datetime) -> Any:
+    found = jsonpath.find(obj, column.json_path)
+    if not found or found[0] is None:
+        return None
+    value = found[0]
+    if column.type == "string":
+        return _text(value)
+    if column.type == "date":
+        return durations.age(value, now) if isinstance(value, str) else None
+    if column.type == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if column.type == "integer" else float(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return gotext.number(value)
+    return gotext.to_json(value)
