@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.documents import manifests
 from webhook.api.crds import crd, definable
 
 pytestmark = pytest.mark.timeout(180)
@@ -24,4 +25,19 @@ async def test_a_real_server_establishes_every_kind(real_server):
             "get", f"{kind.plural}.{kind.version}.{kind.group}", "-A"
         )
         assert listed.stderr.strip() == "No resources found"
+    await _take_the_documents(real_server)
     await real_server.kubectl("delete", "--wait=false", *resources)
+
+
+async def _take_the_documents(real_server) -> None:
+    """Send every example of the documents, with unknown fields forbidden."""
+    examples = [manifest for _, manifest in manifests()]
+    namespaces = {example["metadata"].get("namespace", "default") for example in examples}
+    for namespace in namespaces - {"default"}:
+        await real_server.kubectl("create", "namespace", namespace)
+    applied = await real_server.kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-f", "-",
+        input={"apiVersion": "v1", "kind": "List", "items": examples},
+    )  # fmt: skip
+    assert len(applied.stdout.splitlines()) == len(examples)
+    await real_server.kubectl("delete", "namespace", "--wait=false", *namespaces - {"default"})
