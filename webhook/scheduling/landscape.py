@@ -282,7 +282,7 @@ class Landscape:
     def _count(self, now: list[Mapping[str, Decimal] | None]) -> None:
         known = self._used or [None] * len(now)
         for index, (new, old) in enumerate(zip(now, known, strict=True)):
-            if new != old:
+            if new is not old:
                 self.candidates[index] = replace(self.candidates[index], used=new or _NOTHING)
                 self._usage.note(index)
         self._used = now
