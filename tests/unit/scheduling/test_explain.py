@@ -1,0 +1,120 @@
+"""Explanations: every seed with its first refusal or its scores."""
+
+from webhook.api.decode import Fault
+
+from tests.landscapes import (
+    ANYWAY,
+    make_profile,
+    make_region_config,
+    make_seed,
+    make_shoot,
+)
+from webhook.api.meta import ObjectKey
+from webhook.api.seeds import Seed
+from webhook.domain.options import Options, UsageOptions, UsageRule
+from webhook.scheduling import explain
+from webhook.scheduling.landscape import Landscape
+from webhook.scheduling.pipeline import place
+from webhook.state.snapshot import Snapshot
+from webhook.state.store import Entry
+
+SEEDS = [
+    make_seed("away", region="us-east-1"),
+    make_seed("good"),
+    make_seed("half", shoots=2),
+    make_seed("odd", shoots="some"),
+]
+OTHERS = [make_shoot("one", seed="half"), make_profile()]
+
+
+def test_explanation_as_a_table() -> None:
+    found = explain.explain(make_shoot(), SEEDS, Snapshot.of([*SEEDS, *OTHERS]))
+    assert explain.to_text(found) == (
+        "garden-dev/shoot: profile default, 2 of 4 seeds fit, good is chosen\n"
+        "\n"
+        "SEED  RESULT   STEP      REASON OR SCORES\n"
+        "good  chosen             SeedResourcesLeastAllocated 100.00\n"
+        "half  fits               SeedResourcesLeastAllocated 50.00\n"
+        "away  refused  strategy  is not in the shoot's region\n"
+        "odd   refused  usable    cannot be read, mend the fields that explain names:"
+        " status.allocatable.shoots: 'some' is no quantity, write a number such as 2, 500m or 5Gi\n"
+    )
+
+
+def test_explanation_as_json() -> None:
+    found = explain.explain(make_shoot(), SEEDS[:2], Snapshot.of([*SEEDS[:2], *OTHERS]))
+    assert explain.encode(found) == {
+        "shoot": "garden-dev/shoot",
+        "profile": "default",
+        "assigned": None,
+        "seed": "good",
+        "weakened": False,
+        "notes": [],
+        "maxScore": 10000,
+        "seeds": [
+            {
+                "name": "good",
+                "result": "chosen",
+                "scores": {"SeedResourcesLeastAllocated": 10000},
+                "total": 10000,
+            },
+            {
+                "name": "away",
+                "result": "refused",
+                "step": "strategy",
+                "reason": "is not in the shoot's region",
+                "final": False,
+            },
+        ],
+    }
+
+
+def test_every_seed_is_told_about_once() -> None:
+    found = explain.explain(make_shoot(), SEEDS, Snapshot.of([*SEEDS, *OTHERS]))
+    assert sorted(report.name for report in found.seeds) == sorted(seed.name for seed in SEEDS)
+
+
+def test_seeds_that_do_not_even_decode_are_told_about() -> None:
+    snapshot = Snapshot.of([make_seed("good"), make_profile()])
+    faults = (Fault("spec.provider", "must be an object"),)
+    memory = snapshot._memory
+    memory.store(Seed).set(ObjectKey("", "torn"), Entry(None, None, faults))
+    found = explain.explain(make_shoot(), Landscape(), snapshot)
+    assert found.seeds[1].name == "torn"
+    assert found.seeds[1].reason.endswith("spec.provider: must be an object")
+    assert place(make_shoot(), Landscape(), snapshot).rejected["torn"][0] == "usable"
+
+
+def test_notes() -> None:
+    seeds = [make_seed("good", allocatable={"gpus": 3, "lbs": 4})]
+    rules = UsageOptions((("lbs", UsageRule()),))
+    table = make_region_config({"eu-west-1": "["})
+    shoot = make_shoot(schedulerName="mine", seed="good", ha=ANYWAY)
+    snapshot = Snapshot.of([*seeds, make_profile(), table], options=Options(usage=rules))
+    found = explain.explain(shoot, seeds, snapshot)
+    assert found.assigned == "good"
+    text = "\n".join(found.notes)
+    for part in ("ScheduleAnyway", "spec.schedulerName is mine", "region ConfigMap", "usage.gpus"):
+        assert part in text
+    assert "lbs" not in text
+    assert "assigned to good" in explain.to_text(found)
+
+
+def test_a_summary_counts_reasons_and_names_seeds() -> None:
+    seeds = [make_seed(name, region="us-east-1") for name in ("b", "a")]
+    seeds.append(make_seed("c", ready=False))
+    verdict = place(make_shoot(), seeds, Snapshot.of([*seeds, make_profile()]))
+    assert explain.summarise(verdict) == (
+        "0/3 seeds fit: 2 is not in the shoot's region (a, b);"
+        " 1 gardenlet is not ready (condition GardenletReady) (c)"
+    )
+
+
+def test_a_summary_of_no_seeds() -> None:
+    assert explain.summarise(place(make_shoot(), [], Snapshot.of([]))) == "0/0 seeds fit"
+
+
+def test_a_summary_fits_into_an_event() -> None:
+    seeds = [make_seed(f"seed-{'x' * 40}-{index}", region="us-east-1") for index in range(500)]
+    verdict = place(make_shoot(), seeds, Snapshot.of([*seeds, make_profile()]))
+    assert len(explain.summarise(verdict)) <= 1024
