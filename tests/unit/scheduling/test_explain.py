@@ -1,7 +1,5 @@
 """Explanations: every seed with its first refusal or its scores."""
 
-from webhook.api.decode import Fault
-
 from tests.landscapes import (
     ANYWAY,
     make_profile,
@@ -9,6 +7,7 @@ from tests.landscapes import (
     make_seed,
     make_shoot,
 )
+from webhook.api.decode import Fault
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.domain.options import Options, UsageOptions, UsageRule
@@ -37,7 +36,8 @@ def test_explanation_as_a_table() -> None:
         "half  fits               SeedResourcesLeastAllocated 50.00\n"
         "away  refused  strategy  is not in the shoot's region\n"
         "odd   refused  usable    cannot be read, mend the fields that explain names:"
-        " status.allocatable.shoots: 'some' is no quantity, write a number such as 2, 500m or 5Gi\n"
+        " status.allocatable.shoots: 'some' is no quantity,"
+        " write a number with an optional suffix such as 2, 500m or 5Gi\n"
     )
 
 
