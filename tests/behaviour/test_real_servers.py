@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import ssl
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 import aiohttp
 import pytest
+from blockbuster import blockbuster_ctx
 
 from tests.planes import require_parts
 from webhook.planes.credentials import client_context
@@ -55,7 +57,7 @@ async def test_whoever_has_no_credentials_is_a_stranger(real_server):
 
 
 async def test_a_user_without_rights_is_refused_by_name(real_server):
-    access = real_server.apiserver.access("eve", ["strangers"])
+    access = await asyncio.to_thread(real_server.apiserver.access, "eve", ["strangers"])
     kubeconfig = access.write_kubeconfig(real_server.directory / "eve.kubeconfig")
     done = await real_server.kubectl("get", "nodes", f"--kubeconfig={kubeconfig}", check=False)
     assert done.code == 1
@@ -170,6 +172,18 @@ async def own_server(tmp_path):
         yield server
 
 
+async def test_starting_and_stopping_never_block_the_loop(tmp_path):
+    require_parts("etcd", "kubernetes")
+    with blockbuster_ctx("webhook.planes"):
+        async with Kubernetes(tmp_path, durable=False) as server:
+            await server.kubectl("get", "namespaces")
+            assert server.admin.url == server.url
+            await server.controller_manager.restart()
+            os.kill(server.controller_manager.pid, signal.SIGKILL)
+            with pytest.raises(PlaneError, match="kube-controller-manager ended with code -9"):
+                await asyncio.wait_for(server.supervise(), 5)
+
+
 async def test_a_server_goes_on_after_a_crash_a_freeze_and_a_restart(own_server):
     kubectl = own_server.kubectl
     context = own_server.admin.context()
@@ -212,12 +226,6 @@ async def test_a_process_that_dies_at_its_start_says_why(tmp_path):
     with pytest.raises(PlaneError, match=r"(?s)etcd ended with code 1.*not a directory"):
         await server.start()
     assert not any(process.is_running for process in server.processes)
-
-
-async def test_supervision_reports_a_process_that_ended_by_itself(own_server):
-    os.kill(own_server.controller_manager.pid, 9)
-    with pytest.raises(PlaneError, match="kube-controller-manager ended with code -9"):
-        await asyncio.wait_for(own_server.supervise(), 5)
 
 
 def test_nothing_outlives_a_parent_that_is_killed(tmp_path):

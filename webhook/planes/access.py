@@ -4,6 +4,7 @@ import base64
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import yaml
 
@@ -13,21 +14,23 @@ from webhook.tls.authority import KeyPair
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One user's way to one server, as files."""
+    """One user's way to one server."""
 
     url: str
+
+    ca: bytes
+    """The authority that signed the server's certificate, as PEM."""
+
+    client: KeyPair
+    """The user's certificate and key."""
+
     ca_file: Path
     client_files: Files
 
-    @property
-    def ca(self) -> bytes:
-        """The authority that signed the server's certificate, as PEM."""
-        return self.ca_file.read_bytes()
-
-    @property
-    def client(self) -> KeyPair:
-        """The user's certificate and key."""
-        return self.client_files.read()
+    @classmethod
+    def read(cls, url: str, ca_file: Path, client_files: Files) -> Self:
+        """Take the certificates from their files."""
+        return cls(url, ca_file.read_bytes(), client_files.read(), ca_file, client_files)
 
     def context(self) -> ssl.SSLContext:
         """Make what an HTTPS client needs."""
@@ -35,7 +38,6 @@ class Access:
 
     def write_kubeconfig(self, path: Path, name: str = "espalier") -> Path:
         """Write a kubeconfig that needs no other file."""
-        pair = self.client
         config = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -52,8 +54,8 @@ class Access:
                 {
                     "name": name,
                     "user": {
-                        "client-certificate-data": _encode(pair.certificate),
-                        "client-key-data": _encode(pair.key),
+                        "client-certificate-data": _encode(self.client.certificate),
+                        "client-key-data": _encode(self.client.key),
                     },
                 }
             ],

@@ -39,8 +39,9 @@ class Kubectl:
         timeout: float = _TIMEOUT,
     ) -> Completed:
         """Run to the end, with text or objects as standard input (`-f -`); raise on failure."""
+        command = await asyncio.to_thread(self.command, *arguments)
         process = await asyncio.create_subprocess_exec(
-            *self.command(*arguments), env=self.environment(), stdin=PIPE, stdout=PIPE, stderr=PIPE
+            *command, env=self.environment(), stdin=PIPE, stdout=PIPE, stderr=PIPE
         )
         try:
             async with asyncio.timeout(timeout):

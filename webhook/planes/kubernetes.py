@@ -8,6 +8,7 @@ import yaml
 
 from webhook.planes.access import Access
 from webhook.planes.credentials import LOOPBACK, Files, Keyring, client_context, keep_signing_key
+from webhook.planes.errors import PlaneError
 from webhook.planes.etcd import Etcd
 from webhook.planes.kubectl import Kubectl
 from webhook.planes.plane import Plane
@@ -22,6 +23,7 @@ CONTROLLERS = (
     "serviceaccount-token-controller",
     "disruption-controller",
 )
+_ADMIN = ("admin", ("system:masters",))
 _SERVICE_NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -41,11 +43,15 @@ class KubeApiserver(Process):
         return Keyring(self.directory / "pki", "kubernetes")
 
     def access(self, user: str, groups: Sequence[str] = ()) -> Access:
-        """Sign a certificate for a user; the same user gets the same one again."""
+        """Sign a certificate for a user; the same user gets the same one again.
+
+        It reads and writes files: on an event loop, call it through `asyncio.to_thread`.
+        """
         keyring = self.keyring
         # User names hold characters that file names must not.
         name = "client-" + "".join(c if c.isalnum() else "-" for c in ":".join((user, *groups)))
-        return Access(self.url, keyring.files.certificate, keyring.client(name, user, groups))
+        client = keyring.client(name, user, groups)
+        return Access.read(self.url, keyring.files.certificate, client)
 
     def _prepare_server(self) -> Launch:
         keyring = self.keyring
@@ -69,8 +75,7 @@ class KubeApiserver(Process):
             f"--service-account-signing-key-file={self.service_account_key}",
             *_front_proxy_flags(front_proxy),
         ]
-        admin = self.access("admin", ("system:masters",))
-        return Launch(arguments, f"{self.url}/readyz", admin.context())
+        return Launch(arguments, f"{self.url}/readyz", self.access(*_ADMIN).context())
 
 
 class KubeControllerManager(Process):
@@ -153,7 +158,7 @@ class Kubernetes(Plane):
             directory / "kube-controller-manager", self.apiserver
         )
         self.steps = [
-            self._write_kubeconfig,
+            self._admit_administrator,
             self.etcd,
             self.apiserver,
             self.controller_manager,
@@ -161,20 +166,28 @@ class Kubernetes(Plane):
         self.kubeconfig = directory / "kubeconfig"
         self.kubectl = Kubectl(self.kubeconfig)
         self.url = self.apiserver.url
+        self._admin: Access | None = None
 
     @property
     def admin(self) -> Access:
         """The way in for whoever may do everything."""
-        return self.apiserver.access("admin", ("system:masters",))
+        if self._admin is None:
+            raise PlaneError("the server was not started")
+        return self._admin
 
     def scheduler(self, configuration: Mapping[str, object]) -> KubeScheduler:
         """Make a kube-scheduler for this cluster; the caller starts and stops it."""
         folder = self.directory / "kube-scheduler"
         return KubeScheduler(folder, self.apiserver, configuration)
 
-    async def _write_kubeconfig(self) -> None:
+    async def _admit_administrator(self) -> None:
+        self._admin = await asyncio.to_thread(self._write_kubeconfig)
+
+    def _write_kubeconfig(self) -> Access:
         self.directory.mkdir(parents=True, exist_ok=True)
-        await asyncio.to_thread(lambda: self.admin.write_kubeconfig(self.kubeconfig))
+        admin = self.apiserver.access(*_ADMIN)
+        admin.write_kubeconfig(self.kubeconfig)
+        return admin
 
 
 def _serving_flags(files: Files) -> list[str]:

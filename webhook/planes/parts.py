@@ -55,7 +55,7 @@ PARTS = (
             "k8s.io/kubernetes/cmd/kube-scheduler",
             "k8s.io/kubernetes/cmd/kubectl",
         ),
-        minutes=6,
+        minutes=7,
     ),
     Part(
         "gardener",
@@ -72,7 +72,7 @@ PARTS = (
         "mcm",
         "github.com/gardener/machine-controller-manager",
         ("github.com/gardener/machine-controller-manager/cmd/machine-controller-manager",),
-        minutes=1,
+        minutes=2,
         assets=("kubernetes/crds",),
         stamped=False,
     ),

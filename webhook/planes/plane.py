@@ -46,7 +46,7 @@ class Plane:
         while True:
             for process in self.processes:
                 if process.exit_code is not None:
-                    raise PlaneError(process.death_notice())
+                    raise PlaneError(await process.death_notice())
             await asyncio.sleep(_SUPERVISION_SECONDS)
 
     async def __aenter__(self) -> Self:

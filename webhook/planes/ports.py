@@ -2,22 +2,18 @@
 
 import random
 import socket
-from pathlib import Path
 
-_LOWEST = 20_000
-_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+# Below what Linux and the others take for outgoing connections: a server that is stopped and
+# started again must find its port still free.
+_ROOM = range(20_000, 32_768)
+_TRIES = 500
 
 _given: set[int] = set()
 
 
 def free_port() -> int:
-    """Choose a port that nobody listens on and that this process was not given before.
-
-    It lies below the range from which the system takes the ports of outgoing connections, where
-    there is such room: a server that is stopped and started again must find its port still free.
-    """
-    room = range(_LOWEST, _first_ephemeral())
-    for port in random.sample(room, k=min(len(room), 200)):
+    """Choose a port that nobody listens on and that this process was not given before."""
+    for port in random.sample(_ROOM, k=_TRIES):
         if port not in _given and _is_free(port):
             _given.add(port)
             return port
@@ -25,13 +21,6 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         chosen: int = probe.getsockname()[1]
     return chosen
-
-
-def _first_ephemeral() -> int:
-    try:
-        return max(int(_EPHEMERAL.read_text().split()[0]), _LOWEST)
-    except (OSError, ValueError, IndexError):
-        return 32_768
 
 
 def _is_free(port: int) -> bool:

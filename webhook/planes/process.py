@@ -90,7 +90,8 @@ class Process:
                 await self._until_ready(launch)
         except TimeoutError:
             await self.kill()
-            raise PlaneError(self._obituary(f"was not ready within {_PATIENCE:g} s")) from None
+            what = f"was not ready within {_PATIENCE:g} s"
+            raise PlaneError(await self._obituary(what)) from None
         except BaseException:
             await self.kill()
             raise
@@ -131,9 +132,9 @@ class Process:
             await asyncio.sleep(_POLL)
         return code
 
-    def death_notice(self) -> str:
+    async def death_notice(self) -> str:
         """Describe the end of a process that ended by itself, with what it said last."""
-        return self._obituary(f"ended with code {self.exit_code}")
+        return await self._obituary(f"ended with code {self.exit_code}")
 
     def _prepare(self) -> tuple[Path, Launch]:
         path = require(self.binary)
@@ -157,10 +158,10 @@ class Process:
     async def _until_ready(self, launch: Launch) -> None:
         while not await answers_ok(launch.ready_url, launch.context):
             if self.exit_code is not None:
-                raise PlaneError(self.death_notice())
+                raise PlaneError(await self.death_notice())
             await asyncio.sleep(_POLL)
 
-    def _obituary(self, what: str) -> str:
-        lines = self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
-        said = "".join(f"\n  {line}" for line in lines) or " nothing"
+    async def _obituary(self, what: str) -> str:
+        log = await asyncio.to_thread(self.log.read_text, errors="replace")
+        said = "".join(f"\n  {line}" for line in log.splitlines()[-_TAIL_LINES:]) or " nothing"
         return f"{self.binary} {what}; its log {self.log} ends with:{said}"
