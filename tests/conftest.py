@@ -1,6 +1,7 @@
 """What every test can ask for, and what a run says at its end."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -15,7 +16,10 @@ settings.register_profile("soak", deadline=None, max_examples=2_000)
 settings.load_profile("soak" if os.environ.get("ESPALIER_SOAK") else "run")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Say last of all what was not run and how to include it."""
+    yield
     lines = not_run(terminalreporter.stats.get("skipped", ()))
     if lines:
         terminalreporter.section("not run")

@@ -18,9 +18,9 @@ IN_CI = os.environ.get("CI") == "true"
 
 def require_parts(*names: str) -> None:
     """Skip the test where real parts are not built; in CI that is a failure."""
-    lacking = [name for part in PARTS if part.name in names for name in missing(part)]
+    lacking = [part.name for part in PARTS if part.name in names and missing(part)]
     if lacking:
-        _give_up(f"{', '.join(lacking)} not built: run `make real`")
+        _give_up(f"the real {' and '.join(lacking)} not built: run `make real`")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

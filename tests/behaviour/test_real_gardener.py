@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.planes import require_parts
-from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE
+from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
 from webhook.planes.kubectl import Completed
 from webhook.planes.mcm import MachineControllerManager, crds_folder
 from webhook.planes.registration import CORE, DOMAIN, shoot
@@ -123,6 +123,19 @@ async def test_a_restarted_gardener_serves_what_it_stored(gardener_server):
     )
     listed = await gardener_server.kubectl("get", "cloudprofiles", "-o", "name")
     assert listed.stdout.split() == ["cloudprofile.core.gardener.cloud/local"]
+
+
+async def test_a_kept_garden_goes_on_where_it_was(tmp_path):
+    require_parts("etcd", "kubernetes", "gardener")
+    name = f"s{uuid4().hex[:6]}"
+    async with Gardener(tmp_path, durable=False) as server:
+        await server.kubectl("create", "-f", "-", input=shoot(name, PROJECT_NAMESPACE, PROJECT))
+    async with Gardener(tmp_path, durable=False) as server:
+        await server.kubectl("get", "shoot", name, f"--namespace={PROJECT_NAMESPACE}")
+        for project in (PROJECT, "garden"):
+            await server.kubectl(
+                "wait", "--for=jsonpath={.status.phase}=Ready", f"project/{project}"
+            )
 
 
 async def test_machine_controller_manager_makes_machines(real_server, tmp_path):

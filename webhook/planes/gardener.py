@@ -137,7 +137,7 @@ class Gardener(Kubernetes):
     async def _furnish(self) -> None:
         manifests: list[Manifest] = [
             *extensions(),
-            *project("garden", GARDEN),
+            *project(GARDEN, GARDEN),
             *project(PROJECT, PROJECT_NAMESPACE),
             default_domain(),
             cloud_profile(),

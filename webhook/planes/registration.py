@@ -34,7 +34,6 @@ EXTENSION_TYPES: Mapping[str, Sequence[str]] = {
 
 def api_services(port: int, ca: bytes) -> list[Manifest]:
     """Register gardener-apiserver with the aggregation layer of kube-apiserver."""
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GARDEN}}
     service = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -42,7 +41,11 @@ def api_services(port: int, ca: bytes) -> list[Manifest]:
         # A Service with endpoints cannot lead here: endpoints may not be loopback addresses.
         "spec": {"type": "ExternalName", "externalName": "localhost", "ports": [{"port": port}]},
     }
-    return [namespace, service, *(_api_service(*each, port, ca) for each in API_VERSIONS)]
+    return [
+        _project_namespace(GARDEN, GARDEN),
+        service,
+        *(_api_service(*each, port, ca) for each in API_VERSIONS),
+    ]
 
 
 def extensions(types: Mapping[str, Sequence[str]] = EXTENSION_TYPES) -> list[Manifest]:
@@ -68,14 +71,9 @@ def extensions(types: Mapping[str, Sequence[str]] = EXTENSION_TYPES) -> list[Man
 
 def project(name: str, namespace: str, provider: str = "local") -> list[Manifest]:
     """Make a project with its namespace, and credentials for its shoots under its own name."""
-    labels = {"gardener.cloud/role": "project", "project.gardener.cloud/name": name}
     place = {"name": name, "namespace": namespace}
     return [
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": namespace, "labels": labels},
-        },
+        _project_namespace(namespace, name),
         {
             "apiVersion": CORE,
             "kind": "Project",
@@ -156,6 +154,11 @@ def shoot(name: str, namespace: str, project_name: str) -> Manifest:
             "provider": {"type": "local", "workers": [worker]},
         },
     }
+
+
+def _project_namespace(name: str, project_name: str) -> Manifest:
+    labels = {"gardener.cloud/role": "project", "project.gardener.cloud/name": project_name}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
 def _api_service(group: str, version: str, port: int, ca: bytes) -> Manifest:
