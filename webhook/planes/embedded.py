@@ -32,7 +32,8 @@ class EmbeddedApiserver(Process):
         """Sign a certificate for a user; the same user gets the same one again."""
         keyring = self.keyring
         name = "client-" + "".join(c if c.isalnum() else "-" for c in ":".join((user, *groups)))
-        return Access(self.url, keyring.files.certificate, keyring.client(name, user, groups))
+        client = keyring.client(name, user, groups)
+        return Access.read(self.url, keyring.files.certificate, client)
 
     @override
     def _prepare(self) -> tuple[Path, Launch]:
