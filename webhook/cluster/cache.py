@@ -133,9 +133,20 @@ class Cache:
         """Wait until memory knows a version of a kind; the caller sets the deadline."""
         await self._watched[model].informer.wait_seen(version)
 
-    def add_listener(self, model: type[T], listener: Listener[T]) -> None:
+    def watches(self, model: type[Object]) -> bool:
+        return model in self._watched
+
+    def peek(self, model: type[T], key: ObjectKey) -> T | None:
+        """Give an object as memory holds it now, outside any decision."""
+        return self.memory.get(model, key)
+
+    def add_listener(self, model: type[T], listener: Listener[T], *, replay: bool = True) -> None:
         """Tell a listener of every object of a kind, now and whenever one changes."""
-        self._watched[model].informer.add_listener(listener)
+        self._watched[model].informer.add_listener(listener, replay=replay)
+
+    def remove_listener(self, model: type[T], listener: Listener[T]) -> None:
+        """Tell a listener no more."""
+        self._watched[model].informer.remove_listener(listener)
 
     def assume(self, obj: Object, raw: bytes | None = None) -> None:
         """Show an object as a write that is about to be sent will leave it."""

@@ -48,11 +48,19 @@ class Informer(Generic[T]):
     def store(self) -> Store[T]:
         return self._memory.store(self._model)
 
-    def add_listener(self, listener: Listener[T]) -> None:
-        """Tell a listener of everything that is there, and of every change from now on."""
+    def add_listener(self, listener: Listener[T], *, replay: bool = True) -> None:
+        """Tell a listener of everything that is there, and of every change from now on.
+
+        Without the replay it is the listener's to look at what is there, at its own pace.
+        """
         self._listeners.append(listener)
-        for obj in [*self.store.list()]:
-            self._tell(listener, None, obj)
+        if replay:
+            for obj in [*self.store.list()]:
+                self._tell(listener, None, obj)
+
+    def remove_listener(self, listener: Listener[T]) -> None:
+        """Tell a listener no more."""
+        self._listeners.remove(listener)
 
     async def wait_seen(self, version: str) -> None:
         """Wait until memory is at least as new as a version; the caller sets the deadline."""
@@ -154,7 +162,7 @@ class Informer(Generic[T]):
                 await self._pacer.breathe()
 
     def _announce(self, old: T | None, new: T | None) -> None:
-        for listener in self._listeners:
+        for listener in (*self._listeners,):
             self._tell(listener, old, new)
 
     def _tell(self, listener: Listener[T], old: T | None, new: T | None) -> None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from webhook.api.meta import Raw
+from webhook.api.timestamps import format_micro_time
 from webhook.runtime.clock import Clock, within
-from webhook.runtime.lease import Lock, LockError, LockTakenError, Record, micro_time
+from webhook.runtime.lease import Lock, LockError, LockTakenError, Record
 
 logger = logging.getLogger(__name__)
 
@@ -199,7 +200,7 @@ class Elector:
         self._deadline = sent + self._timing.renew_deadline
 
     def _next_record(self, old: Record | None) -> Record:
-        now = micro_time(self._clock.now())
+        now = format_micro_time(self._clock.now())
         duration = self._timing.lease_duration
         if old is None:
             return Record(self.identity, duration, acquired=now, renewed=now)
@@ -219,7 +220,7 @@ class Elector:
         self._deadline = None
         if self._seen is None or not self._is_ours(self._seen.record) or not self._seen.lease:
             return
-        now = micro_time(self._clock.now())
+        now = format_micro_time(self._clock.now())
         record = replace(self._seen.record, holder="", duration=1, acquired=now, renewed=now)
         try:
             await self._call(self._lock.replace(record.on(self._seen.lease)))

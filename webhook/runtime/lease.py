@@ -1,7 +1,6 @@
 """What a Lease says: who holds it, for how long, since when; in the API's own spelling."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol, Self
 
 from webhook.api.meta import Draft, Raw
@@ -64,8 +63,3 @@ class Record:
     def on(self, lease: Raw) -> Draft:
         """Put the record into a Lease, and leave all else that the Lease says."""
         return {**lease, "spec": {**(lease.get("spec") or {}), **self.encode()}}
-
-
-def micro_time(moment: datetime) -> str:
-    """Spell a moment as the API's MicroTime: UTC, always six digits of a second."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -13,7 +13,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
@@ -126,6 +126,19 @@ class Metrics:
         GCCollector(registry=self.registry)
 
 
+_CACHE_GAUGES = (
+    ("synced", "cache_synced", "1 once the kind's first list is complete"),
+    ("served", "cache_served", "1 while the API server has the kind"),
+    ("staleness", "cache_staleness_seconds", "Seconds since the kind's watch was lost, else 0"),
+    ("objects", "cache_objects", "Objects held"),
+    ("malformed", "cache_malformed_objects", "Objects held back because they do not decode"),
+)
+_CACHE_COUNTERS = (
+    ("relists", "cache_relists", "Whole lists read"),
+    ("restarts", "watch_restarts", "Watches begun again"),
+)
+
+
 class KindStatus(Protocol):
     """What the cache says about one kind, as far as it is exported."""
 
@@ -135,6 +148,9 @@ class KindStatus(Protocol):
 
     @property
     def synced(self) -> bool: ...
+
+    @property
+    def served(self) -> bool: ...
 
     @property
     def staleness(self) -> float: ...
@@ -166,18 +182,16 @@ class CacheCollector(Collector):
 
     @override
     def collect(self) -> Iterable[Metric]:
-        families = {
-            name: GaugeMetricFamily(PREFIX + name, text, labels=["kind"])
-            for name, text in (
-                ("cache_synced", "1 once the kind's first list is complete"),
-                ("cache_staleness_seconds", "Seconds since the kind's watch was last alive"),
-                ("cache_objects", "Objects held"),
-                ("cache_malformed_objects", "Objects held back because they do not decode"),
-            )
+        gauges = {
+            field: GaugeMetricFamily(PREFIX + name, text, labels=["kind"])
+            for field, name, text in _CACHE_GAUGES
         }
+        counters = {
+            field: CounterMetricFamily(PREFIX + name, text, labels=["kind"])
+            for field, name, text in _CACHE_COUNTERS
+        }
+        families: dict[str, GaugeMetricFamily | CounterMetricFamily] = {**gauges, **counters}
         for status in self._source.statuses():
-            families["cache_synced"].add_metric([status.name], float(status.synced))
-            families["cache_staleness_seconds"].add_metric([status.name], status.staleness)
-            families["cache_objects"].add_metric([status.name], status.objects)
-            families["cache_malformed_objects"].add_metric([status.name], status.malformed)
+            for field, family in families.items():
+                family.add_metric([status.name], float(getattr(status, field)))
         return families.values()

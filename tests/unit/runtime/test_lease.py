@@ -1,27 +1,6 @@
-from datetime import UTC, datetime, timedelta, timezone
-
 import pytest
 
-from webhook.runtime.lease import Record, micro_time
-
-
-@pytest.mark.parametrize(
-    ("moment", "text"),
-    [
-        pytest.param(
-            datetime(2026, 3, 1, 8, 0, 0, 0, tzinfo=UTC),
-            "2026-03-01T08:00:00.000000Z",
-            id="a whole second has six digits too",
-        ),
-        pytest.param(
-            datetime(2026, 3, 1, 17, 0, 0, 5, tzinfo=timezone(timedelta(hours=9))),
-            "2026-03-01T08:00:00.000005Z",
-            id="another time zone becomes UTC",
-        ),
-    ],
-)
-def test_micro_time(moment: datetime, text: str) -> None:
-    assert micro_time(moment) == text
+from webhook.runtime.lease import Record
 
 
 def test_a_record_survives_the_wire_and_leaves_the_rest_of_the_lease() -> None:

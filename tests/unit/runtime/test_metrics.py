@@ -40,6 +40,7 @@ def test_two_servers_in_one_process_do_not_share_their_metrics() -> None:
 class Status:
     name: str
     synced: bool = True
+    served: bool = True
     staleness: float = 0.5
     objects: int = 3
     malformed: int = 0
@@ -62,6 +63,8 @@ def test_the_cache_is_read_at_the_scrape() -> None:
     assert found['espalier_cache_synced{kind="seeds"}'] == 0
     assert found['espalier_cache_staleness_seconds{kind="seeds"}'] == 0.5
     assert found['espalier_cache_objects{kind="seeds"}'] == 3
+    assert found['espalier_cache_relists_total{kind="seeds"}'] == 1
+    assert found['espalier_watch_restarts_total{kind="seeds"}'] == 2
 
 
 def test_pauses_of_the_garbage_collector_are_measured_only_while_watched() -> None:

@@ -1,0 +1,79 @@
+"""What a plan may ask for: values that say what to write and what must still hold for it."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from webhook.api.kinds import Kind
+from webhook.api.meta import Draft, Object, ObjectKey, Raw
+
+MANAGER = "espalier"
+"""The field manager of everything that controllers write."""
+
+
+class Create(NamedTuple):
+    """Make an object whose name the plan chose, so that doing it twice is harmless."""
+
+    kind: Kind
+    body: Draft
+
+    @property
+    def key(self) -> ObjectKey:
+        metadata = self.body["metadata"]
+        return ObjectKey(metadata.get("namespace") or "", metadata["name"])
+
+
+class Patch(NamedTuple):
+    """Change an object that still has this uid and, unless it is empty, this resourceVersion."""
+
+    kind: Kind
+    key: ObjectKey
+    change: Raw | Sequence[Raw]
+    """A mapping is a merge patch, a sequence is a JSON patch."""
+    uid: str
+    version: str = ""
+    subresource: str = ""
+
+
+class Apply(NamedTuple):
+    """Own some fields of an object by server-side apply; makes it where it is not there."""
+
+    kind: Kind
+    key: ObjectKey
+    body: Draft
+    subresource: str = ""
+    force: bool = True
+    manager: str = MANAGER
+
+
+class Delete(NamedTuple):
+    """Delete the object that has this uid, and no later one of its name."""
+
+    kind: Kind
+    key: ObjectKey
+    uid: str
+    version: str = ""
+    propagation: Literal["Background", "Foreground", "Orphan"] = "Background"
+
+
+class Emit(NamedTuple):
+    """Tell people what happened to an object, as a Kubernetes Event."""
+
+    kind: Kind
+    regarding: Object
+    reason: str
+    message: str
+    type: Literal["Normal", "Warning"] = "Normal"
+
+
+Action: TypeAlias = Create | Patch | Apply | Delete | Emit
+Write: TypeAlias = Create | Patch | Apply | Delete
+
+
+class Plan(NamedTuple):
+    """What to do now, in order, and when to look again."""
+
+    actions: tuple[Action, ...] = ()
+    requeue_after: float | None = None
+
+
+NOTHING = Plan()

@@ -1,0 +1,137 @@
+"""A controller at work: watches put keys into a queue, workers reconcile them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Any, Protocol, TypeAlias
+
+from webhook.api.meta import Object, ObjectKey
+from webhook.cluster.errors import ConflictError
+from webhook.runtime import logs
+from webhook.runtime.clock import Clock
+from webhook.runtime.expectations import UnseenError
+from webhook.runtime.metrics import Metrics
+from webhook.runtime.queue import BACKGROUND, Queue, QueueClosedError
+from webhook.runtime.reconciler import Reconciler, Result
+from webhook.runtime.rows import Controller, Mapper, TerminalError, Watch
+from webhook.runtime.writer import NotLeadingError
+from webhook.state.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+Listener: TypeAlias = Callable[[Any, Any], None]
+
+
+class Informed(Protocol):
+    """The part of the cache that tells of changes."""
+
+    def snapshot(self) -> Snapshot: ...
+
+    def watches(self, model: type[Object]) -> bool: ...
+
+    def add_listener(self, model: type[Any], listener: Listener, *, replay: bool = ...) -> None: ...
+
+    def remove_listener(self, model: type[Any], listener: Listener) -> None: ...
+
+
+class Runner:
+    """Runs one row as long as it is not cancelled."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        reconciler: Reconciler,
+        cache: Informed,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self._controller = controller
+        self._reconciler = reconciler
+        self._cache = cache
+        self._clock = clock
+        self._metrics = metrics
+        self._queue: Queue[ObjectKey] = Queue(clock)
+        self._depth = metrics.queue_depth.labels(controller.name)
+        self._wait = metrics.queue_wait.labels(controller.name)
+        self._duration = metrics.reconcile_duration.labels(controller.name)
+
+    async def run(self) -> None:
+        """Listen and work until cancelled; a new run starts from everything there is."""
+        self._queue = Queue(self._clock)
+        self._depth.set_function(lambda: float(len(self._queue)))
+        with ExitStack() as stack, logs.fields(controller=self._controller.name):
+            stack.callback(self._queue.close)
+            self._listen(stack)
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(self._controller.workers):
+                    workers.create_task(self._work())
+
+    def _listen(self, stack: ExitStack) -> None:
+        for watch in (Watch(self._controller.model, _itself), *self._controller.watches):
+            if self._cache.watches(watch.model):
+                listener = self._listener(watch.mapper)
+                self._cache.add_listener(watch.model, listener, replay=False)
+                stack.callback(self._cache.remove_listener, watch.model, listener)
+        # Everything there is wants a look once, and must not hold up what changes meanwhile.
+        for obj in self._cache.snapshot().list(self._controller.model):
+            self._queue.add(obj.key, BACKGROUND)
+
+    def _listener(self, mapper: Mapper) -> Listener:
+        def tell(old: Any, new: Any) -> None:
+            for key in mapper(old, new, self._cache.snapshot()):
+                self._queue.add(key)
+
+        return tell
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                item = await self._queue.get()
+            except QueueClosedError:
+                return
+            self._wait.observe(item.waited)
+            started = self._clock.monotonic()
+            try:
+                with logs.fields(object=str(item.key)):
+                    await self._reconcile(item.key)
+            finally:
+                self._duration.observe(self._clock.monotonic() - started)
+                self._queue.done(item.key)
+
+    async def _reconcile(self, key: ObjectKey) -> None:
+        try:
+            result = await self._reconciler.reconcile(key)
+        except (ConflictError, UnseenError):
+            # Somebody else was faster, or the watch is behind: the next look will show.
+            self._again(key, "conflict")
+        except NotLeadingError:
+            self._count("not-leading")
+        except TerminalError as error:
+            self._queue.forget(key)
+            self._count("terminal")
+            # No traceback: the plan itself says what is wrong, and with whose object.
+            logger.warning("gave up until the object changes", extra={"error": str(error)})
+        except Exception:
+            delay = self._again(key, "error")
+            logger.exception("could not reconcile", extra={"retry_in": round(delay, 3)})
+        else:
+            self._settle(key, result)
+
+    def _settle(self, key: ObjectKey, result: Result) -> None:
+        self._queue.forget(key)
+        self._count(result.outcome)
+        if result.requeue_after is not None:
+            self._queue.add_after(key, result.requeue_after)
+
+    def _again(self, key: ObjectKey, result: str) -> float:
+        self._count(result)
+        return self._queue.retry(key)
+
+    def _count(self, result: str) -> None:
+        self._metrics.reconciles.labels(self._controller.name, result).inc()
+
+
+def _itself(old: Object | None, new: Object | None, snapshot: Snapshot) -> Iterable[ObjectKey]:
+    changed = new or old
+    return () if changed is None else (changed.key,)
