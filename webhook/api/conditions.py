@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from webhook.api.meta import Draft, Int64, Model
 from webhook.api.timestamps import format_time
@@ -13,15 +13,20 @@ UNKNOWN: Final = "Unknown"
 PROGRESSING: Final = "Progressing"
 
 
-class Condition(Model):
+class Verdict(Model):
+    """The core of a condition, all that is kept of the many conditions of Shoots."""
+
+    type: str = ""
+    status: str = ""
+
+
+class Condition(Verdict):
     """One observation about an object.
 
     Gardener's conditions also have lastUpdateTime and codes, Kubernetes' an observedGeneration;
     document 001 adds `propagate`, which asks to copy the condition to the Shoot.
     """
 
-    type: str = ""
-    status: str = ""
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
@@ -32,7 +37,10 @@ class Condition(Model):
     propagate: bool = False
 
 
-def get(conditions: Iterable[Condition], condition_type: str) -> Condition | None:
+V = TypeVar("V", bound=Verdict)
+
+
+def get(conditions: Iterable[V], condition_type: str) -> V | None:
     """Return the condition of that type, if there is one."""
     for condition in conditions:
         if condition.type == condition_type:
@@ -40,13 +48,13 @@ def get(conditions: Iterable[Condition], condition_type: str) -> Condition | Non
     return None
 
 
-def status_of(conditions: Iterable[Condition], condition_type: str) -> str:
+def status_of(conditions: Iterable[Verdict], condition_type: str) -> str:
     """Return the status of that condition; one that is not there is Unknown."""
     condition = get(conditions, condition_type)
     return condition.status if condition is not None else UNKNOWN
 
 
-def is_true(conditions: Iterable[Condition], condition_type: str) -> bool:
+def is_true(conditions: Iterable[Verdict], condition_type: str) -> bool:
     """Tell whether the condition is there and True."""
     return status_of(conditions, condition_type) == TRUE
 

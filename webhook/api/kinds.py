@@ -34,7 +34,7 @@ from webhook.api.extensions import (
     WorkerPool,
 )
 from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
-from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet, SeedAutoscaler
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.meta import Object
 from webhook.api.projects import (
     CredentialsBinding,
@@ -53,6 +53,7 @@ from webhook.api.registrations import (
     ShootState,
 )
 from webhook.api.scaling import ScheduledScaling, Tortoise
+from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
 

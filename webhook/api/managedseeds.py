@@ -1,7 +1,7 @@
 """Structs of ManagedSeed, ManagedSeedSet and SeedAutoscaler: seeds that manage themselves."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import field
 
@@ -12,11 +12,11 @@ from webhook.api.meta import (
     LocalReference,
     Model,
     Object,
-    ObjectReference,
     Quantity,
     Selector,
     TemplateMetadata,
     nothing,
+    says,
 )
 from webhook.api.seeds import SeedTemplate
 from webhook.api.shoots import ShootTemplate
@@ -25,52 +25,64 @@ from webhook.api.shoots import ShootTemplate
 class GardenletImage(Model):
     """The image that a gardenlet runs from."""
 
-    repository: str | None = None
-    tag: str | None = None
-    ref: str | None = None
-    pull_policy: str | None = None
+    repository: Annotated[str | None, says("where the image is")] = None
+    tag: Annotated[str | None, says("its tag")] = None
+    ref: Annotated[str | None, says("the whole reference, instead of repository and tag")] = None
+    pull_policy: Annotated[str | None, says("Always, IfNotPresent or Never")] = None
 
 
 class GardenletDeployment(Model):
     """How the gardenlet is deployed into the shoot."""
 
-    replica_count: Int32 | None = None
-    revision_history_limit: Int32 | None = None
-    service_account_name: str | None = None
+    replica_count: Annotated[Int32 | None, says("how many gardenlets; default 2")] = None
+    revision_history_limit: Annotated[Int32 | None, says("old ReplicaSets to keep; default 2")] = (
+        None
+    )
+    service_account_name: Annotated[str | None, says("its ServiceAccount")] = None
     image: GardenletImage | None = None
-    resources: Any = None
-    pod_labels: Mapping[str, str] = field(default_factory=nothing)
-    pod_annotations: Mapping[str, str] = field(default_factory=nothing)
-    additional_volumes: tuple[Any, ...] = ()
-    additional_volume_mounts: tuple[Any, ...] = ()
-    env: tuple[Any, ...] = ()
-    vpa: bool | None = None
+    resources: Annotated[Any, says("requests and limits")] = None
+    pod_labels: Annotated[Mapping[str, str], says("labels of the pods")] = field(
+        default_factory=nothing
+    )
+    pod_annotations: Annotated[Mapping[str, str], says("annotations of the pods")] = field(
+        default_factory=nothing
+    )
+    additional_volumes: Annotated[tuple[Any, ...], says("volumes to add")] = ()
+    additional_volume_mounts: Annotated[tuple[Any, ...], says("mounts to add")] = ()
+    env: Annotated[tuple[Any, ...], says("environment to add")] = ()
+    vpa: Annotated[bool | None, says("whether it is scaled vertically")] = None
 
 
 class GardenClientConnection(Model):
     """How the gardenlet reaches the garden."""
 
-    kubeconfig: str | None = None
-    bootstrap_kubeconfig: Any = None
-    kubeconfig_secret: Any = None
+    kubeconfig: Annotated[str | None, says("a file that leads to the garden")] = None
+    bootstrap_kubeconfig: Annotated[Any, says("the Secret for the first contact")] = None
+    kubeconfig_secret: Annotated[Any, says("the Secret for all later contact")] = None
 
 
 class GardenletResources(Model):
     """What a seed can carry, and what of it is kept back."""
 
-    capacity: Mapping[str, Quantity] = field(default_factory=nothing)
-    reserved: Mapping[str, Quantity] = field(default_factory=nothing)
+    capacity: Annotated[Mapping[str, Quantity], says("what the seed can carry, e.g. shoots")] = (
+        field(default_factory=nothing)
+    )
+    reserved: Annotated[Mapping[str, Quantity], says("what of it is kept back")] = field(
+        default_factory=nothing
+    )
 
 
 class GardenletConfiguration(Model):
     """The parts of a gardenlet's configuration that are read here."""
 
-    api_version: str = ""
-    kind: str = ""
+    api_version: Annotated[str, says("gardenlet.config.gardener.cloud/v1alpha1")] = ""
+    kind: Annotated[str, says("GardenletConfiguration")] = ""
     seed_config: SeedTemplate | None = None
     resources: GardenletResources | None = None
     garden_client_connection: GardenClientConnection | None = None
-    feature_gates: Mapping[str, bool] = field(default_factory=nothing)
+    feature_gates: Annotated[Mapping[str, bool], says("feature gates by name")] = field(
+        default_factory=nothing
+    )
 
 
 class Gardenlet(Model):
@@ -78,8 +90,10 @@ class Gardenlet(Model):
 
     deployment: GardenletDeployment | None = None
     config: GardenletConfiguration | None = None
-    bootstrap: str | None = None
-    merge_with_parent: bool | None = None
+    bootstrap: Annotated[str | None, says("BootstrapToken, ServiceAccount or None")] = None
+    merge_with_parent: Annotated[
+        bool | None, says("whether the parent gardenlet's settings count too")
+    ] = None
 
 
 class ManagedSeedSpec(Model):
@@ -94,7 +108,7 @@ class ManagedSeedStatus(Model):
     """How far the registration has come."""
 
     conditions: tuple[Condition, ...] = ()
-    observed_generation: int = 0
+    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
 
 
 class ManagedSeed(Object):
@@ -128,52 +142,58 @@ class ManagedSeedTemplate(Model):
 class RollingUpdate(Model):
     """How careful a rolling update is."""
 
-    partition: Int32 | None = None
-    max_unready_shoots: IntOrString | None = None
+    partition: Annotated[Int32 | None, says("only replicas from this ordinal on are updated")] = (
+        None
+    )
+    max_unready_shoots: Annotated[
+        IntOrString | None, says("hosted shoots that may be unready, default 10%")
+    ] = None
 
 
 class UpdateStrategy(Model):
     """How replicas get a changed template."""
 
-    type: str | None = None
+    type: Annotated[str | None, says("RollingUpdate")] = None
     rolling_update: RollingUpdate | None = None
 
 
 class ManagedSeedSetSpec(Model):
     """How many seeds, and made from what."""
 
-    replicas: Int32 | None = None
+    replicas: Annotated[Int32 | None, says("the number of seeds wanted; default 1")] = None
     selector: Selector = Selector()
     template: ManagedSeedTemplate = ManagedSeedTemplate()
     shoot_template: ShootTemplate = ShootTemplate()
     update_strategy: UpdateStrategy | None = None
-    revision_history_limit: Int32 | None = None
-    max_parallel: Int32 | None = None
-    paused: bool = False
+    revision_history_limit: Annotated[Int32 | None, says("revisions to keep; default 10")] = None
+    max_parallel: Annotated[Int32 | None, says("replicas made or removed at a time; default 1")] = (
+        None
+    )
+    paused: Annotated[bool, says("whether updates are held back")] = False
 
 
 class PendingReplica(Model):
     """The replica that a set is waiting for."""
 
-    name: str = ""
-    reason: str = ""
-    since: str | None = None
-    retries: Int32 | None = None
+    name: Annotated[str, says("the name of the replica")] = ""
+    reason: Annotated[str, says("what it waits for")] = ""
+    since: Annotated[str | None, says("since when")] = None
+    retries: Annotated[Int32 | None, says("how often it was tried again")] = None
 
 
 class ManagedSeedSetStatus(Model):
     """How many replicas there are, and of which revision."""
 
-    observed_generation: int = 0
-    replicas: Int32 = 0
-    ready_replicas: Int32 = 0
-    next_replica_number: Int32 = 0
-    current_replicas: Int32 = 0
-    updated_replicas: Int32 = 0
-    current_revision: str = ""
-    update_revision: str = ""
-    collision_count: Int32 | None = None
-    selector: str = ""
+    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
+    replicas: Annotated[Int32, says("replicas that exist")] = 0
+    ready_replicas: Annotated[Int32, says("replicas that are ready")] = 0
+    next_replica_number: Annotated[Int32, says("the ordinal of the next replica")] = 0
+    current_replicas: Annotated[Int32, says("replicas of the current revision")] = 0
+    updated_replicas: Annotated[Int32, says("replicas of the update revision")] = 0
+    current_revision: Annotated[str, says("the revision that was rolled out last")] = ""
+    update_revision: Annotated[str, says("the revision that is being rolled out")] = ""
+    collision_count: Annotated[Int32 | None, says("how often a revision name was taken")] = None
+    selector: Annotated[str, says("the selector as text, for scale")] = ""
     conditions: tuple[Condition, ...] = ()
     pending_replica: PendingReplica | None = None
 
@@ -183,100 +203,3 @@ class ManagedSeedSet(Object):
 
     spec: ManagedSeedSetSpec = ManagedSeedSetSpec()
     status: ManagedSeedSetStatus = ManagedSeedSetStatus()
-
-
-class MetricTarget(Model):
-    """The value that a metric is held at."""
-
-    type: str = ""
-    average_utilization: Int32 | None = None
-    average_value: Quantity | None = None
-
-
-class ResourceMetric(Model):
-    """A resource of seeds, such as `shoots`."""
-
-    name: str = ""
-    target: MetricTarget = MetricTarget()
-
-
-class Metric(Model):
-    """One reason to scale."""
-
-    type: str = ""
-    resource: ResourceMetric | None = None
-
-
-class ScalingPolicy(Model):
-    """How much may change in how many seconds."""
-
-    type: str = ""
-    value: Int32 = 0
-    period_seconds: Int32 = 0
-
-
-class ScalingRules(Model):
-    """How fast a set may be scaled in one direction."""
-
-    stabilization_window_seconds: Int32 | None = None
-    select_policy: str | None = None
-    policies: tuple[ScalingPolicy, ...] = ()
-    tolerance: Quantity | None = None
-
-
-class ScaleDownRules(ScalingRules):
-    """How fast a set may shrink, and whether seeds are emptied for it."""
-
-    cordon: bool = False
-
-
-class ScalingBehavior(Model):
-    """How fast a set may be scaled."""
-
-    scale_up: ScalingRules | None = None
-    scale_down: ScaleDownRules | None = None
-
-
-class SeedAutoscalerSpec(Model):
-    """What is scaled, within which bounds, by which metrics."""
-
-    scale_target_ref: ObjectReference = ObjectReference()
-    min_replicas: Int32 | None = None
-    max_replicas: Int32 = 0
-    metrics: tuple[Metric, ...] = ()
-    behavior: ScalingBehavior | None = None
-    mode: str = "Auto"
-
-
-class CurrentResource(Model):
-    """The present value of a resource metric."""
-
-    name: str = ""
-    average_utilization: Int32 | None = None
-    average_value: Quantity | None = None
-
-
-class CurrentMetric(Model):
-    """The present value of a metric."""
-
-    type: str = ""
-    resource: CurrentResource | None = None
-
-
-class SeedAutoscalerStatus(Model):
-    """What the autoscaler saw and wants."""
-
-    observed_generation: int = 0
-    current_replicas: Int32 = 0
-    desired_replicas: Int32 = 0
-    pending_shoots: Int32 = 0
-    last_scale_time: str | None = None
-    current_metrics: tuple[CurrentMetric, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-
-
-class SeedAutoscaler(Object):
-    """Scales a ManagedSeedSet by how full its seeds are."""
-
-    spec: SeedAutoscalerSpec = SeedAutoscalerSpec()
-    status: SeedAutoscalerStatus = SeedAutoscalerStatus()

@@ -1,6 +1,7 @@
 """Structs of what a project has: Project, Quota, bindings, ExposureClass."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from msgspec import field
 
@@ -12,6 +13,7 @@ from webhook.api.meta import (
     ObjectReference,
     Quantity,
     nothing,
+    says,
 )
 from webhook.api.shoots import SeedSelector, Toleration
 
@@ -26,14 +28,14 @@ class ProjectTolerations(Model):
 class ProjectSpec(Model):
     """The namespace of a project and its rights."""
 
-    namespace: str = ""
+    namespace: Annotated[str, says("the namespace of the project")] = ""
     tolerations: ProjectTolerations | None = None
 
 
 class ProjectStatus(Model):
     """How far a project has come."""
 
-    phase: str = ""
+    phase: Annotated[str, says("Pending, Ready, Failed or Terminating")] = ""
 
 
 class Project(Object):
@@ -47,8 +49,11 @@ class QuotaSpec(Model):
     """Limits, and for whom they hold."""
 
     scope: ObjectReference = ObjectReference()
-    metrics: Mapping[str, Quantity] = field(default_factory=nothing)
-    cluster_lifetime_days: Int32 | None = None
+    metrics: Annotated[
+        Mapping[str, Quantity],
+        says("limits: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer"),
+    ] = field(default_factory=nothing)
+    cluster_lifetime_days: Annotated[Int32 | None, says("days until a Shoot is deleted")] = None
 
 
 class Quota(Object):
@@ -60,7 +65,7 @@ class Quota(Object):
 class BindingProvider(Model):
     """The provider that a binding's credentials are for; several are comma-separated."""
 
-    type: str = ""
+    type: Annotated[str, says("the provider type, or several with commas")] = ""
 
 
 class SecretBinding(Object):
@@ -89,5 +94,5 @@ class ExposureClassScheduling(Model):
 class ExposureClass(Object):
     """A way to make control planes reachable."""
 
-    handler: str = ""
+    handler: Annotated[str, says("who exposes the control planes")] = ""
     scheduling: ExposureClassScheduling | None = None

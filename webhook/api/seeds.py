@@ -1,7 +1,7 @@
 """Structs of Seed and Zone: clusters that host control planes, and where they stand."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated
 
 from msgspec import field
 
@@ -16,6 +16,7 @@ from webhook.api.meta import (
     Quantity,
     TemplateMetadata,
     nothing,
+    says,
 )
 from webhook.api.shoots import AccessRestriction
 
@@ -23,33 +24,35 @@ from webhook.api.shoots import AccessRestriction
 class SeedProvider(Model):
     """The infrastructure under a seed."""
 
-    type: str = ""
-    region: str = ""
-    zones: tuple[str, ...] = ()
+    type: Annotated[str, says("the infrastructure, e.g. aws")] = ""
+    region: Annotated[str, says("the region of the seed")] = ""
+    zones: Annotated[tuple[str, ...], says("zones that its nodes stand in")] = ()
 
 
 class ShootNetworkDefaults(Model):
     """Address ranges that shoots get if they ask for none."""
 
-    pods: str = ""
-    services: str = ""
+    pods: Annotated[str, says("address range of pods")] = ""
+    services: Annotated[str, says("address range of services")] = ""
 
 
 class SeedNetworks(Model):
     """Address ranges of a seed."""
 
-    nodes: str = ""
-    pods: str = ""
-    services: str = ""
+    nodes: Annotated[str, says("address range of nodes")] = ""
+    pods: Annotated[str, says("address range of pods")] = ""
+    services: Annotated[str, says("address range of services")] = ""
     shoot_defaults: ShootNetworkDefaults | None = None
-    block_cidrs: tuple[str, ...] = field(name="blockCIDRs", default=())
-    ip_families: tuple[str, ...] = ()
+    block_cidrs: Annotated[tuple[str, ...], says("ranges that shoots may not reach")] = field(
+        name="blockCIDRs", default=()
+    )
+    ip_families: Annotated[tuple[str, ...], says("IPv4, IPv6 or both")] = ()
 
 
 class SeedDNSProvider(Model):
     """Type and credentials of a seed's DNS provider."""
 
-    type: str = ""
+    type: Annotated[str, says("the DNS service")] = ""
     credentials_ref: ObjectReference | None = None
     secret_ref: NamespacedReference | None = None
 
@@ -57,9 +60,9 @@ class SeedDNSProvider(Model):
 class SeedDNSDomain(Model):
     """A domain that a seed can serve."""
 
-    type: str = ""
-    domain: str = ""
-    zone: str = ""
+    type: Annotated[str, says("the DNS service")] = ""
+    domain: Annotated[str, says("the domain")] = ""
+    zone: Annotated[str, says("its zone in the DNS service")] = ""
     credentials_ref: ObjectReference | None = None
 
 
@@ -69,27 +72,27 @@ class SeedDNS(Model):
     provider: SeedDNSProvider | None = None
     internal: SeedDNSDomain | None = None
     defaults: tuple[SeedDNSDomain, ...] = ()
-    ingress_domain: str = ""
+    ingress_domain: Annotated[str, says("the older place of ingress.domain")] = ""
 
 
 class IngressController(Model):
     """The ingress controller of a seed."""
 
-    kind: str = ""
+    kind: Annotated[str, says("the controller; only nginx")] = ""
 
 
 class SeedIngress(Model):
     """How a seed exposes its services."""
 
-    domain: str = ""
+    domain: Annotated[str, says("the domain of exposed services")] = ""
     controller: IngressController = IngressController()
 
 
 class SeedBackup(Model):
     """Where a seed keeps backups."""
 
-    provider: str = ""
-    region: str = ""
+    provider: Annotated[str, says("the infrastructure of the backups")] = ""
+    region: Annotated[str, says("the region of the backups")] = ""
     credentials_ref: ObjectReference | None = None
     secret_ref: NamespacedReference | None = None
 
@@ -97,32 +100,32 @@ class SeedBackup(Model):
 class SeedTaint(Model):
     """What a shoot must tolerate to be placed on a seed."""
 
-    key: str = ""
-    value: str | None = None
+    key: Annotated[str, says("the key that a shoot must tolerate")] = ""
+    value: Annotated[str | None, says("the value that it must tolerate")] = None
 
 
 class VisibleSetting(Model):
     """Whether the scheduler may use a seed."""
 
-    visible: bool = True
+    visible: Annotated[bool, says("whether the scheduler may use the seed; default true")] = True
 
 
 class EnabledSetting(Model):
     """Something that is on or off."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, says("whether it is on")] = False
 
 
 class ZoneSelection(Model):
     """Whether control planes stay in the zones of their shoots' workers."""
 
-    mode: str = ""
+    mode: Annotated[str, says("Prefer or Enforce")] = ""
 
 
 class ZonalLoadBalancer(Model):
     """Load balancer settings for one zone."""
 
-    name: str = ""
+    name: Annotated[str, says("the name of the zone")] = ""
 
 
 class LoadBalancerServices(Model):
@@ -144,8 +147,8 @@ class SeedSettings(Model):
 class SeedExtension(Model):
     """An extension that a seed asks for."""
 
-    type: str = ""
-    disabled: bool = False
+    type: Annotated[str, says("the extension")] = ""
+    disabled: Annotated[bool, says("whether it is opted out of")] = False
 
 
 class SeedSpec(Model):
@@ -167,12 +170,16 @@ class SeedStatus(Model):
     """What is known of a seed, and what it can carry."""
 
     conditions: tuple[Condition, ...] = ()
-    capacity: Mapping[str, Quantity] = field(default_factory=nothing)
-    allocatable: Mapping[str, Quantity] = field(default_factory=nothing)
+    capacity: Annotated[Mapping[str, Quantity], says("what the seed can carry, e.g. shoots")] = (
+        field(default_factory=nothing)
+    )
+    allocatable: Annotated[Mapping[str, Quantity], says("capacity less what is reserved")] = field(
+        default_factory=nothing
+    )
     last_operation: LastOperation | None = None
-    kubernetes_version: str = ""
-    cluster_identity: str = ""
-    observed_generation: int = 0
+    kubernetes_version: Annotated[str, says("the version of the cluster")] = ""
+    cluster_identity: Annotated[str, says("a name that is nowhere else used")] = ""
+    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
 
 
 class Seed(Object):
@@ -198,29 +205,28 @@ class SeedTemplate(Model):
 class ZoneSpec(Model):
     """Which zone of which infrastructure."""
 
-    provider: str = ""
-    region: str = ""
-    zone: str = ""
+    provider: Annotated[str, says("the infrastructure, e.g. aws")] = ""
+    region: Annotated[str, says("the region of the zone")] = ""
+    zone: Annotated[str, says("the name of the zone in its region")] = ""
 
 
 class ZoneSeed(Model):
     """What one seed sees of a zone."""
 
-    name: str = ""
-    nodes: Int32 = 0
-    ready_nodes: Int32 = 0
-    machines: Int32 = 0
-    failed_machines: Int32 = 0
-    message: str = ""
+    name: Annotated[str, says("the name of the seed")] = ""
+    nodes: Annotated[Int32, says("its nodes in the zone")] = 0
+    ready_nodes: Annotated[Int32, says("those that are ready")] = 0
+    machines: Annotated[Int32, says("its machines in the zone")] = 0
+    failed_machines: Annotated[Int32, says("those that failed or cannot be made")] = 0
+    message: Annotated[str, says("what is wrong, if anything")] = ""
 
 
 class ZoneStatus(Model):
     """Whether a zone can be used."""
 
-    observed_generation: int = 0
+    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
     conditions: tuple[Condition, ...] = ()
-    seeds: tuple[ZoneSeed, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=nothing)
+    seeds: Annotated[tuple[ZoneSeed, ...], says("what each seed sees")] = ()
 
 
 class Zone(Object):

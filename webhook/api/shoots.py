@@ -1,13 +1,13 @@
 """Structs of the Shoot: what rules, placement and controllers read of it."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from msgspec import field
 
-from webhook.api.conditions import Condition
+from webhook.api.conditions import Verdict
 from webhook.api.meta import (
     Int32,
-    LastError,
     LastOperation,
     Model,
     Object,
@@ -15,6 +15,7 @@ from webhook.api.meta import (
     Selector,
     TemplateMetadata,
     nothing,
+    says,
 )
 from webhook.api.workers import Worker
 
@@ -22,33 +23,35 @@ from webhook.api.workers import Worker
 class CloudProfileReference(Model):
     """The CloudProfile or NamespacedCloudProfile of a Shoot."""
 
-    kind: str = "CloudProfile"
-    name: str = ""
+    kind: Annotated[str, says("CloudProfile or NamespacedCloudProfile")] = "CloudProfile"
+    name: Annotated[str, says("its name")] = ""
 
 
 class SeedSelector(Selector):
     """Which seeds may be used: by labels and by provider types."""
 
-    provider_types: tuple[str, ...] = ()
+    provider_types: Annotated[
+        tuple[str, ...], says("provider types of seeds that may be used")
+    ] = ()
 
 
 class Toleration(Model):
     """A taint of seeds that a Shoot puts up with."""
 
-    key: str = ""
-    value: str | None = None
+    key: Annotated[str, says("the key of the taint")] = ""
+    value: Annotated[str | None, says("its value; absent: any taint without one")] = None
 
 
 class AccessRestriction(Model):
     """A restriction that a seed must support."""
 
-    name: str = ""
+    name: Annotated[str, says("the name of the restriction")] = ""
 
 
 class FailureTolerance(Model):
     """Upstream's spelling: `node` or `zone`."""
 
-    type: str = ""
+    type: Annotated[str, says("node (single-zone) or zone (multi-zone)")] = ""
 
 
 class HighAvailability(Model):
@@ -61,54 +64,56 @@ class ControlPlane(Model):
     """Where and how reliably the control plane runs."""
 
     high_availability: HighAvailability | None = None
-    zones: tuple[str, ...] = ()
+    zones: Annotated[tuple[str, ...], says("zones of the seed to run in")] = ()
 
 
 class FailureDomain(Model):
     """What may fail, and what happens if no seed can offer that."""
 
-    type: str = ""
-    when_unsatisfied: str = ""
+    type: Annotated[str, says("single-zone or multi-zone")] = ""
+    when_unsatisfied: Annotated[str, says("DoNotSchedule or ScheduleAnyway")] = ""
 
 
 class DocumentHighAvailability(Model):
     """The spelling of document 003, below `spec.kubernetes.controlPlane`."""
 
-    enabled: bool | None = None
-    type: str = ""
+    enabled: Annotated[bool | None, says("whether it is on; default false")] = None
+    type: Annotated[str, says("single-zone or multi-zone")] = ""
     failure_domain: FailureDomain | None = None
-    failure_tolerance: Int32 | None = None
+    failure_tolerance: Annotated[Int32 | None, says("how many failures to survive, 1 or 2")] = None
 
 
 class KubernetesControlPlane(Model):
     """High availability and closeness of the control plane, as document 003 writes them."""
 
     high_availability: DocumentHighAvailability | None = None
-    region_affinity: str = ""
+    region_affinity: Annotated[str, says("preferred or required: the Shoot's own region")] = ""
 
 
 class ClusterAutoscaler(Model):
     """How node groups of the Shoot are sized."""
 
-    sizing_strategy: str = ""
+    sizing_strategy: Annotated[str, says("Adaptive or Backward-Compatible")] = ""
 
 
 class VerticalPodAutoscaler(Model):
     """Whether the Shoot runs a vertical pod autoscaler."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, says("whether it runs")] = False
 
 
 class FeatureGated(Model):
     """A component of which only the feature gates matter here."""
 
-    feature_gates: Mapping[str, bool] = field(default_factory=nothing)
+    feature_gates: Annotated[Mapping[str, bool], says("feature gates by name")] = field(
+        default_factory=nothing
+    )
 
 
 class Kubernetes(Model):
     """Version and components of the Shoot's control plane."""
 
-    version: str = ""
+    version: Annotated[str, says("the Kubernetes version")] = ""
     vertical_pod_autoscaler: VerticalPodAutoscaler | None = None
     cluster_autoscaler: ClusterAutoscaler | None = None
     control_plane: KubernetesControlPlane | None = None
@@ -120,40 +125,40 @@ class Kubernetes(Model):
 class ShootProvider(Model):
     """The infrastructure of a Shoot and its pools of machines."""
 
-    type: str = ""
+    type: Annotated[str, says("the infrastructure, e.g. aws")] = ""
     workers: tuple[Worker, ...] = ()
 
 
 class Networking(Model):
     """Address ranges of a Shoot."""
 
-    type: str = ""
-    nodes: str = ""
-    pods: str = ""
-    services: str = ""
-    ip_families: tuple[str, ...] = ()
+    type: Annotated[str, says("the network plugin")] = ""
+    nodes: Annotated[str, says("address range of nodes")] = ""
+    pods: Annotated[str, says("address range of pods")] = ""
+    services: Annotated[str, says("address range of services")] = ""
+    ip_families: Annotated[tuple[str, ...], says("IPv4, IPv6 or both")] = ()
 
 
 class DNSProvider(Model):
     """A DNS provider that a Shoot brings along."""
 
-    type: str = ""
-    primary: bool = False
-    secret_name: str = ""
+    type: Annotated[str, says("the DNS service, or unmanaged")] = ""
+    primary: Annotated[bool, says("whether it serves the domain")] = False
+    secret_name: Annotated[str, says("the Secret with its credentials")] = ""
     credentials_ref: ObjectReference | None = None
 
 
 class ShootDNS(Model):
     """Domain and DNS providers of a Shoot."""
 
-    domain: str = ""
+    domain: Annotated[str, says("the domain of the control plane")] = ""
     providers: tuple[DNSProvider, ...] = ()
 
 
 class Addon(Model):
     """An addon that is on or off."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, says("whether it is on")] = False
 
 
 class Addons(Model):
@@ -166,21 +171,21 @@ class Addons(Model):
 class Hibernation(Model):
     """Whether a Shoot is to sleep."""
 
-    enabled: bool = False
+    enabled: Annotated[bool, says("whether the Shoot sleeps")] = False
 
 
 class TimeWindow(Model):
     """A daily window, each end written HHMMSS±ZZZZ."""
 
-    begin: str = ""
-    end: str = ""
+    begin: Annotated[str, says("HHMMSS±ZZZZ")] = ""
+    end: Annotated[str, says("HHMMSS±ZZZZ")] = ""
 
 
 class AutoUpdate(Model):
     """What maintenance may update by itself."""
 
-    kubernetes_version: bool = False
-    machine_image_version: bool | None = None
+    kubernetes_version: Annotated[bool, says("patch versions of Kubernetes")] = False
+    machine_image_version: Annotated[bool | None, says("versions of machine images")] = None
 
 
 class Maintenance(Model):
@@ -188,29 +193,31 @@ class Maintenance(Model):
 
     time_window: TimeWindow | None = None
     auto_update: AutoUpdate | None = None
-    confine_spec_update_rollout: bool = False
+    confine_spec_update_rollout: Annotated[bool, says("hold changes until the window")] = False
 
 
 class ShootExtension(Model):
     """An extension that a Shoot asks for or opts out of."""
 
-    type: str = ""
-    disabled: bool = False
+    type: Annotated[str, says("the extension")] = ""
+    disabled: Annotated[bool, says("whether it is opted out of")] = False
 
 
 class ShootSpec(Model):
     """The wish: which cluster, where."""
 
     cloud_profile: CloudProfileReference | None = None
-    cloud_profile_name: str = ""
-    region: str = ""
-    purpose: str = ""
-    credentials_binding_name: str = ""
-    secret_binding_name: str = ""
-    seed_name: str = ""
+    cloud_profile_name: Annotated[str, says("the older way to name the CloudProfile")] = ""
+    region: Annotated[str, says("the region of the infrastructure")] = ""
+    purpose: Annotated[
+        str, says("evaluation, testing, development, production or infrastructure")
+    ] = ""
+    credentials_binding_name: Annotated[str, says("the CredentialsBinding to use")] = ""
+    secret_binding_name: Annotated[str, says("the SecretBinding to use")] = ""
+    seed_name: Annotated[str, says("the seed that hosts the control plane")] = ""
     seed_selector: SeedSelector | None = None
-    scheduler_name: str = ""
-    exposure_class_name: str = ""
+    scheduler_name: Annotated[str, says("who places the Shoot")] = ""
+    exposure_class_name: Annotated[str, says("how the control plane is exposed")] = ""
     tolerations: tuple[Toleration, ...] = ()
     access_restrictions: tuple[AccessRestriction, ...] = ()
     control_plane: ControlPlane | None = None
@@ -227,23 +234,23 @@ class ShootSpec(Model):
 class ShootNetworkStatus(Model):
     """Address ranges that a Shoot really has."""
 
-    pods: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
-    services: tuple[str, ...] = ()
+    pods: Annotated[tuple[str, ...], says("address ranges of pods")] = ()
+    nodes: Annotated[tuple[str, ...], says("address ranges of nodes")] = ()
+    services: Annotated[tuple[str, ...], says("address ranges of services")] = ()
 
 
 class ShootStatus(Model):
     """What controllers say about a Shoot."""
 
-    conditions: tuple[Condition, ...] = ()
-    constraints: tuple[Condition, ...] = ()
-    hibernated: bool = False
+    conditions: tuple[Verdict, ...] = ()
+    hibernated: Annotated[bool, says("whether the Shoot sleeps")] = False
     last_operation: LastOperation | None = None
-    last_errors: tuple[LastError, ...] = ()
-    observed_generation: int = 0
-    seed_name: str = ""
-    seeds: tuple[str, ...] = ()
-    technical_id: str = field(name="technicalID", default="")
+    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
+    seed_name: Annotated[str, says("the seed that hosts it now")] = ""
+    seeds: Annotated[tuple[str, ...], says("seeds that still have to be cleaned up")] = ()
+    technical_id: Annotated[str, says("the name of its namespace in the seed")] = field(
+        name="technicalID", default=""
+    )
     networking: ShootNetworkStatus | None = None
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from webhook.api.crds import crd, definable
 from webhook.api.kinds import KINDS, Kind, kind_of_model
-from webhook.api.managedseeds import ManagedSeedSet, SeedAutoscaler
+from webhook.api.managedseeds import ManagedSeedSet
 from webhook.api.schema import Schema
+from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
 
 DEFINED = tuple(definable(beside_gardener=False))

@@ -3,8 +3,8 @@ import pytest
 
 from webhook.api import kinds
 from webhook.api.kinds import KINDS, Kind
-from webhook.api.managedseeds import SeedAutoscaler
 from webhook.api.meta import ObjectKey
+from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
 
 

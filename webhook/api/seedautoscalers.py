@@ -1,0 +1,118 @@
+"""Structs of SeedAutoscaler: how many seeds a set has, by how full they are."""
+
+from typing import Annotated
+
+from webhook.api.conditions import Condition
+from webhook.api.meta import Int32, Model, Object, ObjectReference, Quantity, says
+
+
+class MetricTarget(Model):
+    """The value that a metric is held at."""
+
+    type: Annotated[str, says("Utilization or AverageValue", required=True)] = ""
+    average_utilization: Annotated[
+        Int32 | None, says("percent of what is allocatable, 1 to 100")
+    ] = None
+    average_value: Annotated[Quantity | None, says("amount for each seed")] = None
+
+
+class ResourceMetric(Model):
+    """A resource of seeds, such as `shoots`."""
+
+    name: Annotated[str, says("a resource of Seed.status.allocatable", required=True)] = ""
+    target: MetricTarget = MetricTarget()
+
+
+class Metric(Model):
+    """One reason to scale."""
+
+    type: Annotated[str, says("Resource", required=True)] = ""
+    resource: ResourceMetric | None = None
+
+
+class ScalingPolicy(Model):
+    """How much may change in how many seconds."""
+
+    type: Annotated[str, says("Seeds or Percent")] = ""
+    value: Annotated[Int32, says("how much")] = 0
+    period_seconds: Annotated[Int32, says("in how many seconds")] = 0
+
+
+class ScalingRules(Model):
+    """How fast a set may be scaled in one direction."""
+
+    stabilization_window_seconds: Annotated[
+        Int32 | None, says("how far back recommendations count")
+    ] = None
+    select_policy: Annotated[str | None, says("Max, Min or Disabled")] = None
+    policies: tuple[ScalingPolicy, ...] = ()
+    tolerance: Annotated[Quantity | None, says("deviation that is put up with, default 0.1")] = None
+
+
+class ScaleDownRules(ScalingRules):
+    """How fast a set may shrink, and whether seeds are emptied for it."""
+
+    cordon: Annotated[bool, says("whether the emptiest seeds are kept from new shoots first")] = (
+        False
+    )
+
+
+class ScalingBehavior(Model):
+    """How fast a set may be scaled."""
+
+    scale_up: ScalingRules | None = None
+    scale_down: ScaleDownRules | None = None
+
+
+class SeedAutoscalerSpec(Model):
+    """What is scaled, within which bounds, by which metrics."""
+
+    scale_target_ref: Annotated[
+        ObjectReference, says("the ManagedSeedSet to scale", required=True)
+    ] = ObjectReference()
+    min_replicas: Annotated[Int32 | None, says("the fewest seeds; default 1", default=1)] = None
+    max_replicas: Annotated[Int32, says("the most seeds", required=True)] = 0
+    metrics: tuple[Metric, ...] = ()
+    behavior: ScalingBehavior | None = None
+    mode: Annotated[
+        str,
+        says(
+            "Auto, or Recommend to fill the status only",
+            enum=["Auto", "Recommend"],
+            default="Auto",
+        ),
+    ] = "Auto"
+
+
+class CurrentResource(Model):
+    """The present value of a resource metric."""
+
+    name: Annotated[str, says("the resource")] = ""
+    average_utilization: Annotated[Int32 | None, says("percent of what is allocatable")] = None
+    average_value: Annotated[Quantity | None, says("amount for each seed")] = None
+
+
+class CurrentMetric(Model):
+    """The present value of a metric."""
+
+    type: Annotated[str, says("Resource")] = ""
+    resource: CurrentResource | None = None
+
+
+class SeedAutoscalerStatus(Model):
+    """What the autoscaler saw and wants."""
+
+    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
+    current_replicas: Annotated[Int32, says("seeds that exist")] = 0
+    desired_replicas: Annotated[Int32, says("seeds that are wanted")] = 0
+    pending_shoots: Annotated[Int32, says("shoots that wait for such a seed")] = 0
+    last_scale_time: Annotated[str | None, says("when the set was last scaled")] = None
+    current_metrics: tuple[CurrentMetric, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+class SeedAutoscaler(Object):
+    """Scales a ManagedSeedSet by how full its seeds are."""
+
+    spec: SeedAutoscalerSpec = SeedAutoscalerSpec()
+    status: SeedAutoscalerStatus = SeedAutoscalerStatus()
