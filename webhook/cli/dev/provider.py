@@ -1,0 +1,86 @@
+"""The local provider: controllers of its own that play what a laptop lacks.
+
+It is a stranger to the server beside it: its own client, its own cache, its own writes.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from webhook.api import names
+from webhook.api.core import Lease, Pod
+from webhook.api.kinds import kind_of_model
+from webhook.api.meta import Object, ObjectKey
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.api.timestamps import format_time
+from webhook.cli.dev.gardenlet import plan_seed, plan_shoot
+from webhook.cluster.cache import Cache
+from webhook.cluster.client import Client
+from webhook.runtime.actions import NOTHING, Patch, Plan
+from webhook.runtime.clock import Clock
+from webhook.runtime.controller import Runner
+from webhook.runtime.expectations import Expectations
+from webhook.runtime.metrics import Metrics
+from webhook.runtime.reconciler import Reconciler
+from webhook.runtime.recorder import Recorder
+from webhook.runtime.rows import Controller, Watch
+from webhook.runtime.writer import Writer
+from webhook.state.indexes import SHOOTS_BY_SEED
+from webhook.state.snapshot import Snapshot
+
+_POD: Final = kind_of_model(Pod)
+
+
+def plan_pod(pod: Pod, snapshot: Snapshot) -> Plan:
+    """Let a pod run as soon as it has a node; those that stand for shoots never run."""
+    if not pod.spec.node_name or pod.is_deleting or pod.status.phase not in ("", "Pending"):
+        return NOTHING
+    if names.SHOOT_ANNOTATION in pod.metadata.annotations:
+        return NOTHING
+    stamp = format_time(snapshot.taken_at)
+    ready = [
+        {"type": name, "status": "True", "lastTransitionTime": stamp}
+        for name in ("Initialized", "ContainersReady", "Ready")
+    ]
+    status = {"phase": "Running", "startTime": stamp, "conditions": ready}
+    return Plan((Patch(_POD, pod.key, {"status": status}, pod.uid, subresource="status"),))
+
+
+def _shoots_of_seed(
+    old: Object | None, new: Object | None, snapshot: Snapshot
+) -> Iterable[ObjectKey]:
+    """Wake a seed's shoots when what is simulated on it changes, not at each of its reports."""
+    if _simulated(old) == _simulated(new):
+        return ()
+    seed = new or old
+    return [shoot.key for shoot in snapshot.by_index(SHOOTS_BY_SEED, seed.name)] if seed else ()
+
+
+def _simulated(obj: Object | None) -> str | None:
+    return obj.metadata.annotations.get(names.SIMULATE, "") if obj is not None else None
+
+
+PARTS: Final = (
+    Controller("dev.gardenlet", Seed, plan_seed, reads=(Lease,)),
+    Controller("dev.shoots", Shoot, plan_shoot, (Watch(Seed, _shoots_of_seed),), workers=4),
+    Controller("dev.pods", Pod, plan_pod),
+)
+"""What is played."""
+
+
+async def run(client: Client, clock: Clock) -> None:
+    """Play until cancelled."""
+    models = {model for part in PARTS for model in part.models}
+    metrics = Metrics()
+    cache = Cache(client, [kind_of_model(model) for model in models], clock)
+    recorder = Recorder(client, "local-provider", clock, metrics)
+    writer = Writer(client, metrics)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(cache.run())
+        tasks.create_task(recorder.run())
+        await cache.wait_synced()
+        for part in PARTS:
+            expectations = Expectations(cache, clock)
+            reconciler = Reconciler(part, cache, writer, recorder, expectations)
+            tasks.create_task(Runner(part, reconciler, cache, clock, metrics).run())
