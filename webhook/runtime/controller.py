@@ -13,7 +13,7 @@ from webhook.runtime.clock import Clock
 from webhook.runtime.expectations import UnseenError
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.queue import BACKGROUND, Queue, QueueClosedError
-from webhook.runtime.reconciler import Reconciler, Result
+from webhook.runtime.reconciler import Result
 from webhook.runtime.rows import Controller, Mapper, TerminalError, Watch
 from webhook.runtime.writer import NotLeadingError
 from webhook.state.snapshot import Snapshot
@@ -35,13 +35,19 @@ class Informed(Protocol):
     def remove_listener(self, model: type[Any], listener: Listener) -> None: ...
 
 
+class Reconciles(Protocol):
+    """Whoever brings one object to where it should be."""
+
+    async def reconcile(self, key: ObjectKey) -> Result: ...
+
+
 class Runner:
     """Runs one row as long as it is not cancelled."""
 
     def __init__(
         self,
         controller: Controller,
-        reconciler: Reconciler,
+        reconciler: Reconciles,
         cache: Informed,
         clock: Clock,
         metrics: Metrics,

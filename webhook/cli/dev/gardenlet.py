@@ -18,6 +18,7 @@ from webhook.api.shoots import Shoot
 from webhook.api.timestamps import TimestampError, format_micro_time, format_time, parse_time
 from webhook.domain import ha
 from webhook.runtime.actions import NOTHING, Action, Create, Patch, Plan
+from webhook.state.indexes import SHOOTS_BY_SEED
 from webhook.state.snapshot import Snapshot
 
 MARK: Final = "played by the local provider"
@@ -55,6 +56,8 @@ _LEASE: Final = kind_of_model(Lease)
 
 def plan_seed(seed: Seed, snapshot: Snapshot) -> Plan:
     """Renew the seed's lease and report that it is ready, or fall silent when it is dark."""
+    if seed.is_deleting:
+        return _plan_farewell(seed, snapshot)
     now = snapshot.taken_at
     dark = _simulated(seed) == DARK
     status = "Unknown" if dark else "True"
@@ -72,6 +75,16 @@ def plan_seed(seed: Seed, snapshot: Snapshot) -> Plan:
     if change:
         actions.append(Patch(_SEED, seed.key, {"status": change}, seed.uid, subresource="status"))
     return Plan(tuple(actions), RENEW_SECONDS)
+
+
+def _plan_farewell(seed: Seed, snapshot: Snapshot) -> Plan:
+    """Let a deleted seed go once no shoot needs it any more."""
+    finalizers = [name for name in seed.metadata.finalizers if name != names.GARDENER_FINALIZER]
+    if len(finalizers) == len(seed.metadata.finalizers):
+        return NOTHING
+    if snapshot.by_index(SHOOTS_BY_SEED, seed.name):
+        return Plan(requeue_after=RENEW_SECONDS)
+    return Plan((Patch(_SEED, seed.key, {"metadata": {"finalizers": finalizers}}, seed.uid),))
 
 
 def _renew(seed: Seed, snapshot: Snapshot) -> list[Action]:

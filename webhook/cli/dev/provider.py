@@ -5,15 +5,18 @@ It is a stranger to the server beside it: its own client, its own cache, its own
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from webhook.api import names
 from webhook.api.core import Lease, Pod
 from webhook.api.kinds import kind_of_model
+from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.api.timestamps import format_time
+from webhook.cli.dev.clusters import Clusters, Registration
 from webhook.cli.dev.gardenlet import plan_seed, plan_shoot
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
@@ -26,7 +29,7 @@ from webhook.runtime.reconciler import Reconciler
 from webhook.runtime.recorder import Recorder
 from webhook.runtime.rows import Controller, Watch
 from webhook.runtime.writer import Writer
-from webhook.state.indexes import SHOOTS_BY_SEED
+from webhook.state.indexes import MANAGED_SEEDS_BY_SHOOT, SHOOTS_BY_SEED
 from webhook.state.snapshot import Snapshot
 
 _POD: Final = kind_of_model(Pod)
@@ -57,6 +60,14 @@ def _shoots_of_seed(
     return [shoot.key for shoot in snapshot.by_index(SHOOTS_BY_SEED, seed.name)] if seed else ()
 
 
+def _managed_seeds_of_shoot(
+    old: Object | None, new: Object | None, snapshot: Snapshot
+) -> Iterable[ObjectKey]:
+    shoot = new or old
+    found = snapshot.by_index(MANAGED_SEEDS_BY_SHOOT, str(shoot.key)) if shoot else ()
+    return [managed_seed.key for managed_seed in found]
+
+
 def _simulated(obj: Object | None) -> str | None:
     return obj.metadata.annotations.get(names.SIMULATE, "") if obj is not None else None
 
@@ -66,17 +77,22 @@ PARTS: Final = (
     Controller("dev.shoots", Shoot, plan_shoot, (Watch(Seed, _shoots_of_seed),), workers=4),
     Controller("dev.pods", Pod, plan_pod),
 )
-"""What is played."""
+"""What is played by plans."""
+
+CLUSTERS: Final = Controller(
+    "dev.clusters", ManagedSeed, lambda *_: NOTHING, (Watch(Shoot, _managed_seeds_of_shoot),)
+)
+"""What is played beyond plans: the clusters of shoots that become seeds."""
 
 
-async def run(client: Client, clock: Clock) -> None:
+async def run(client: Client, clock: Clock, directory: Path) -> None:
     """Play until cancelled."""
-    models = {model for part in PARTS for model in part.models}
+    models = {model for part in (*PARTS, CLUSTERS) for model in part.models}
     metrics = Metrics()
     cache = Cache(client, [kind_of_model(model) for model in models], clock)
     recorder = Recorder(client, "local-provider", clock, metrics)
     writer = Writer(client, metrics)
-    async with asyncio.TaskGroup() as tasks:
+    async with Clusters(directory) as clusters, asyncio.TaskGroup() as tasks:
         tasks.create_task(cache.run())
         tasks.create_task(recorder.run())
         await cache.wait_synced()
@@ -84,3 +100,5 @@ async def run(client: Client, clock: Clock) -> None:
             expectations = Expectations(cache, clock)
             reconciler = Reconciler(part, cache, writer, recorder, expectations)
             tasks.create_task(Runner(part, reconciler, cache, clock, metrics).run())
+        registration = Registration(cache, client, clusters)
+        tasks.create_task(Runner(CLUSTERS, registration, cache, clock, metrics).run())

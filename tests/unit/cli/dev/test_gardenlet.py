@@ -242,3 +242,17 @@ def test_a_condition_that_somebody_else_wrote_on_a_seed_stays() -> None:
     assert isinstance(status, Patch)
     assert isinstance(status.change, dict)
     assert theirs in status.change["status"]["conditions"]
+
+
+@pytest.mark.parametrize(
+    ("shoots", "kept"),
+    [
+        pytest.param([], False, id="nobody is on it"),
+        pytest.param([_shoot()], True, id="a shoot still is"),
+    ],
+)
+def test_a_deleted_seed_goes_once_it_is_empty(shoots: list[dict[str, Any]], kept: bool) -> None:
+    deleted = {"deletionTimestamp": format_time(NOW), "finalizers": [names.GARDENER_FINALIZER]}
+    seed = msgspec.convert(_seed(metadata=deleted), Seed)
+    snapshot = _snapshot(*(msgspec.convert(shoot, Shoot) for shoot in shoots))
+    assert (plan_seed(seed, snapshot).actions == ()) == kept
