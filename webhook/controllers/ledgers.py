@@ -229,7 +229,7 @@ class Clerk:
                 and (shoot.uid, shoot.resource_version) == (entry.uid, entry.version)
                 and self._seed in usage.seeds(shoot)
             ):
-                used = ledger.subtract(used, usage.of(shoot, snapshot.options.usage))
+                used = ledger.subtract(used, entry.amounts)
         return used
 
 

@@ -5,7 +5,7 @@ decided about. Whichever replica is killed, frozen or late: no seed gets more th
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
+from webhook.api.timestamps import format_time
 from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import (
@@ -84,19 +85,25 @@ class Placer:
         self._recorder = recorder
         self._clerks: dict[str, Clerk] = {}
 
-    async def place(self, placement: Placement) -> Placed:
-        """Carry a placement out; it is assumed before anything is awaited."""
-        shoot, seed = placement.shoot, placement.seed
+    def place(self, placement: Placement) -> Coroutine[Any, Any, Placed]:
+        """Assume a placement at once, so that the next decision counts it, and carry it out.
+
+        Whoever calls this awaits what it returns.
+        """
         options = self._cache.snapshot().options
         self._cache.assume(assumed(placement))
+        return self._carry_out(placement, _entry(placement, options, self._clock.now()))
+
+    async def _carry_out(self, placement: Placement, entry: Entry) -> Placed:
+        shoot = placement.shoot
         try:
-            placed = await self._place(placement, _entry(placement, options, self._clock.now()))
+            placed = await self._place(placement, entry)
         except BaseException:
             self._cache.forget(Shoot, shoot.key)
             raise
         if placed.result not in ("bound", "unknown"):
             self._cache.forget(Shoot, shoot.key)
-        fields = {"shoot": str(shoot.key), "seed": seed, "result": placed.result}
+        fields = {"shoot": str(shoot.key), "seed": placement.seed, "result": placed.result}
         logger.info("placed", extra=fields)
         return placed
 
@@ -154,18 +161,33 @@ class Placer:
     async def _find_out(self, placement: Placement, clerk: Clerk, error: ApiError) -> Placed:
         """Look what became of a write that was refused, or that nobody answered."""
         shoot = placement.shoot
-        live = await self._look(shoot.key)
-        if isinstance(live, ApiError):
-            return Placed("unknown", str(error))
-        if live is not None and live.uid == shoot.uid:
-            if live.spec.seed_name == placement.seed:
-                self._cache.confirm(Shoot, shoot.key, live.resource_version)
-                return Placed("bound")
-            if live.resource_version == shoot.resource_version:
-                # The write may still be on its way: only another version makes it fail.
+        for _ in range(_LOOKS):
+            live = await self._look(shoot.key)
+            if isinstance(live, ApiError):
                 return Placed("unknown", str(error))
-        await self._release(placement, clerk)
-        return Placed("changed", str(error))
+            if live is not None and live.uid == shoot.uid:
+                if live.spec.seed_name == placement.seed:
+                    self._cache.confirm(Shoot, shoot.key, live.resource_version)
+                    return Placed("bound")
+                if live.resource_version == shoot.resource_version and not await self.touch(live):
+                    continue
+            await self._release(placement, clerk)
+            return Placed("changed", str(error))
+        return Placed("unknown", str(error))
+
+    async def touch(self, shoot: Shoot) -> bool:
+        """Give a shoot another version, so that a write that is still on its way must fail."""
+        stamp = format_time(self._clock.now())
+        metadata = {
+            "uid": shoot.uid,
+            "resourceVersion": shoot.resource_version,
+            "annotations": {names.TOUCHED: stamp},
+        }
+        try:
+            await self._client.patch(_SHOOT, shoot.key, {"metadata": metadata}, query=_QUERY)
+        except ApiError:
+            return False
+        return True
 
     async def _look(self, key: ObjectKey) -> Shoot | ApiError | None:
         failure: ApiError | None = None
@@ -222,5 +244,3 @@ def _entry(placement: Placement, options: Options, now: datetime) -> Entry:
     if placement.seed in usage.seeds(shoot):
         amounts = {}  # it counts there already
     return Entry(shoot.uid, shoot.key, shoot.resource_version, now, amounts)
-
-

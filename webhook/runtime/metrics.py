@@ -34,6 +34,7 @@ class Metrics:
         self._make_admission_metrics()
         self._make_certificate_metrics()
         self._make_work_metrics()
+        self._make_scheduling_metrics()
         self._make_process_metrics()
 
     def expose(self) -> bytes:
@@ -112,6 +113,14 @@ class Metrics:
             "api_writes_total", "Writes to the API server", "action", "kind", "result"
         )
         self.events = self._counter("events_total", "Kubernetes Events", "type", "result")
+
+    def _make_scheduling_metrics(self) -> None:
+        self.placements = self._counter(
+            "placements_total", "Placements of shoots on seeds by how they ended", "result"
+        )
+        self.scheduling_duration = self._histogram(
+            "scheduling_duration_seconds", "Time of one scheduling decision", _PAUSE_BUCKETS
+        )
 
     def _make_process_metrics(self) -> None:
         self.loop_lag = self._histogram(

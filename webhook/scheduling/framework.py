@@ -65,5 +65,7 @@ class Profile:
     """Whether `regionAffinity` is heard."""
     weakens: bool = True
     """Whether `ScheduleAnyway` is heard."""
+    moves: bool = True
+    """Whether a shoot that asks for more zones than its seed has is placed anew."""
     trusts_tables: bool = False
     """Whether a region table that cannot be read refuses, instead of falling back to names."""
