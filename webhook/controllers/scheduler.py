@@ -2,6 +2,7 @@
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from webhook.api import names
 from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
 from webhook.api.core import ConfigMap
 from webhook.api.managedseeds import ManagedSeed
@@ -96,8 +97,8 @@ def rank(shoot: Shoot) -> Rank:
 
 def waiting(snapshot: Snapshot) -> list[Shoot]:
     """List the shoots that wait for us: those without a seed, and those on an unfit one."""
-    names = [*profiles.PROFILES, *profiles.UNNAMED, "espalier"]
-    ours = [name for name in names if profiles.find(name, snapshot.options) is not None]
+    schedulers = (*profiles.PROFILES, *profiles.UNNAMED, names.SCHEDULER_NAME)
+    ours = [name for name in schedulers if profiles.find(name, snapshot.options) is not None]
     unassigned = [shoot for name in ours for shoot in snapshot.by_index(WAITING_SHOOTS, name)]
     misplaced = [
         shoot
