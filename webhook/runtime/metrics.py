@@ -71,9 +71,9 @@ class Metrics:
             "Admission decisions",
             *("path", "operation", "kind", "allowed", "code"),
         )
-        self.findings = self._counter(
-            "admission_findings_total",
-            "Objections of policies, refused or only warned about",
+        self.verdicts = self._counter(
+            "admission_verdicts_total",
+            "What each policy said: allow, mutate, warn or deny",
             *("policy", "operation", "verdict"),
         )
         self.patch_operations = self._counter(

@@ -93,6 +93,20 @@ def prioritize(body: bytes, landscape: Landscape, snapshot: Snapshot) -> Answer:
     return Answer(_encode_scores(named, _scale(verdict)), shoot, verdict.seed)
 
 
+def filter_fault(error: str) -> bytes:
+    """Answer filter with a fault of ours: no seed is judged."""
+    return _encode_filtered(error=error)
+
+
+def no_scores(body: bytes) -> bytes:
+    """Answer prioritize without an opinion: nothing for every seed that was named."""
+    try:
+        named, _nodes = _decode_names(_decode_object(body))
+    except ExtenderError:
+        named = ()
+    return _encode_scores(named, {})
+
+
 def preempt(_body: bytes) -> bytes:
     """Answer that no seed becomes free by eviction: shoots are not evicted."""
     return _NO_VICTIMS
