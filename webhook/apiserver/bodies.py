@@ -9,12 +9,13 @@ from typing_extensions import override
 
 from webhook.api import gotext, status
 from webhook.apiserver import gojson
+from webhook.apiserver.protobuf import decoding as protobuf
 
 #: As kube-apiserver: three times etcd's limit.
 BODY_LIMIT: Final = 3 * 1024 * 1024
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
-_ACCEPTED: Final = (JSON, YAML, "application/vnd.kubernetes.protobuf", "application/cbor")
+_ACCEPTED: Final = (JSON, YAML, protobuf.MEDIA_TYPE, "application/cbor")
 _ACCEPTED_CUSTOM: Final = (JSON, YAML, "application/cbor")
 
 
@@ -35,9 +36,9 @@ def media_type(content_type: str) -> str:
 
 
 def check_media_type(content_type: str, *, is_custom: bool) -> str:
-    """Return JSON or YAML, or refuse any other type of body."""
+    """Return a type that we read, or refuse any other type of body."""
     kind = media_type(content_type) or JSON
-    if kind not in (JSON, YAML):
+    if kind not in (JSON, YAML) and (is_custom or kind != protobuf.MEDIA_TYPE):
         accepted = _ACCEPTED_CUSTOM if is_custom else _ACCEPTED
         raise status.unsupported_media_type(accepted, kind)
     return kind
@@ -47,11 +48,20 @@ def decode(body: bytes, kind: str = JSON, *, strict: bool = True) -> Decoded:
     """Read a body; duplicates are looked for only if someone wants to know."""
     if kind == YAML:
         return decode_yaml(body)
+    if kind == protobuf.MEDIA_TYPE:
+        return _decode_protobuf(body)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise MalformedError(gojson.syntax_error(body) or str(error)) from error
     return Decoded(value, tuple(_duplicates(body)) if strict and body.count(b'"') else ())
+
+
+def _decode_protobuf(body: bytes) -> Decoded:
+    try:
+        return Decoded(protobuf.decode(body))
+    except protobuf.ProtobufError as error:
+        raise MalformedError(str(error)) from error
 
 
 def decode_yaml(body: bytes) -> Decoded:
