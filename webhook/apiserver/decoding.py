@@ -4,6 +4,10 @@ from typing import Any
 
 from webhook.api import gotext, status
 from webhook.apiserver import bodies
+from webhook.apiserver.builtin import decoding as builtin_decoding
+from webhook.apiserver.builtin import encoding
+from webhook.apiserver.builtin.defaults import table as defaults
+from webhook.apiserver.builtin.generate import component
 from webhook.apiserver.calls import IGNORE, STRICT, Call
 from webhook.apiserver.resources import Resource
 
@@ -22,6 +26,8 @@ def decode_object(call: Call, strictness: str, resource: Resource | None = None)
     if not isinstance(obj, dict):
         raise _unrecognized(call, resource, _mistyped(obj))
     check_kind(obj, resource)
+    if found := mistake(obj, resource):
+        raise _unhandled(resource, found.decoded)
     objections = [f'duplicate field "{path}"' for path in decoded.duplicates]
     objections += settle(obj, resource)
     object_to(call, resource, objections, strictness)
@@ -79,7 +85,27 @@ def settle(obj: Object, resource: Resource) -> list[str]:
     schema = resource.schema
     if resource.is_custom:
         schema.apply_defaults(obj)
-    return [f'unknown field "{path}"' for path in schema.prune(obj)]
+    unknown = [f'unknown field "{path}"' for path in schema.prune(obj)]
+    if resource.builtin is not None:
+        defaults.fill(resource.storage, obj)
+        written = encoding.encoded(obj, component(resource.builtin.model))
+        obj.clear()
+        obj.update(written)
+    return unknown
+
+
+def mistake(obj: Object, resource: Resource) -> builtin_decoding.Mistake | None:
+    """Find a value that the type of a built-in kind could not hold."""
+    if resource.builtin is None:
+        return None
+    return builtin_decoding.mistake(obj, component(resource.builtin.model))
+
+
+def _unhandled(resource: Resource, why: str) -> status.StatusError:
+    kind = resource.kind
+    return status.bad_request(
+        f"{kind} in version {gotext.quote(resource.version)} cannot be handled as a {kind}: {why}"
+    )
 
 
 def object_to(call: Call, resource: Resource, objections: list[str], strictness: str) -> None:
@@ -87,9 +113,6 @@ def object_to(call: Call, resource: Resource, objections: list[str], strictness:
     if not objections or strictness == IGNORE:
         return
     if strictness == STRICT:
-        raise status.bad_request(
-            f"{resource.kind} in version {gotext.quote(resource.version)} cannot be handled as a "
-            f"{resource.kind}: strict decoding error: {', '.join(objections)}"
-        )
+        raise _unhandled(resource, f"strict decoding error: {', '.join(objections)}")
     for objection in objections:
         call.warn(objection)

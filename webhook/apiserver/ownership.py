@@ -4,6 +4,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from webhook.apiserver.builtin import encoding
 from webhook.apiserver.builtin import schemas as builtin_schemas
 from webhook.apiserver.builtin.generate import component
 from webhook.apiserver.fieldownership import schemas, sets, tracking
@@ -28,7 +29,8 @@ def endpoint(registry: Registry, resource: Resource, subresource: str = "") -> E
         reset = sets.of((STATUS,))
     elif subresource == STATUS:
         reset = _reset_by_status(resource)
-    return Endpoint(resource.api_version, resource.kind, schema_of, subresource, reset)
+    zero = {} if resource.builtin is None else encoding.zero(component(resource.builtin.model))
+    return Endpoint(resource.api_version, resource.kind, schema_of, subresource, reset, zero)
 
 
 def _reset_by_status(resource: Resource) -> Any:

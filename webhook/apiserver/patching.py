@@ -10,7 +10,7 @@ from webhook.api.status import Qualified
 from webhook.apiserver import bodies, meta, ownership, strategic
 from webhook.apiserver.calls import IGNORE, STRICT, Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.core import Core
-from webhook.apiserver.decoding import settle
+from webhook.apiserver.decoding import mistake, settle
 from webhook.apiserver.writing import Change, Written, check_name
 
 Object = dict[str, Any]
@@ -46,12 +46,17 @@ async def patch(core: Core, call: Call) -> Written:
 def _patching(core: Core, call: Call, options: WriteOptions) -> Callable[[Object], Object]:
     kind = bodies.media_type(call.content_type)
     decoded = decode_patch(call, options)
+    data = orjson.dumps(decoded.value)
     where = ownership.endpoint(core.registry, call.resource, call.target.subresource)
     manager = manager_of(options, call.user_agent)
 
     def transform(live: Object) -> Object:
-        new = patched_value(call, kind, live, decoded.value)
-        _settle(call, new, list(decoded.duplicates), options)
+        new = patched_value(call, kind, live, orjson.loads(data))
+        shown = gotext.plain(decoded.value) if kind == STRATEGIC_PATCH else gotext.to_json(new)
+        if found := mistake(new, call.resource):
+            why = found.converted if kind == STRATEGIC_PATCH else found.decoded
+            raise _refused(shown, why)
+        _settle(call, new, shown, list(decoded.duplicates), options)
         ownership.updated(where, live, new, manager, core.now())
         return new
 
@@ -110,10 +115,15 @@ def _unprocessable() -> status.StatusError:
     return status.failure(422, status.INVALID, message, {})
 
 
-def _settle(call: Call, new: Object, duplicates: list[str], options: WriteOptions) -> None:
+def _refused(shown: str, why: str) -> status.StatusError:
+    return status.invalid(Qualified("", ""), "", [fielderrors.invalid("patch", shown, why)])
+
+
+def _settle(
+    call: Call, new: Object, shown: str, duplicates: list[str], options: WriteOptions
+) -> None:
     """Read the patched object as if it had been sent."""
     resource = call.resource
-    text = gotext.to_json(new)
     if new.get("apiVersion") != resource.api_version or new.get("kind") != resource.kind:
         raise status.bad_request(
             f"the API version in the data ({new.get('apiVersion')}) does not match the expected "
@@ -122,9 +132,7 @@ def _settle(call: Call, new: Object, duplicates: list[str], options: WriteOption
     objections = [f'duplicate field "{path}"' for path in duplicates]
     objections += settle(new, resource)
     if objections and options.field_validation == STRICT:
-        detail = f"strict decoding error: {', '.join(objections)}"
-        error = fielderrors.invalid("patch", text, detail)
-        raise status.invalid(Qualified("", ""), "", [error])
+        raise _refused(shown, f"strict decoding error: {', '.join(objections)}")
     if options.field_validation != IGNORE:
         for objection in objections:
             call.warn(objection)

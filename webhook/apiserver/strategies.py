@@ -5,6 +5,7 @@ from typing import Any, Final
 from webhook.api import fielderrors, schemachecks
 from webhook.api.fielderrors import FieldError
 from webhook.apiserver import jsonpath, meta
+from webhook.apiserver.builtin.validation import table as judges
 from webhook.apiserver.resources import STATUS, Resource, ScalePaths
 
 Object = dict[str, Any]
@@ -66,6 +67,8 @@ def validate_create(resource: Resource, obj: Object) -> list[FieldError]:
         errors += _scale_errors(resource.scale, obj)
         errors += embedded_errors(resource, obj)
         errors += resource.schema.validate_lists(obj)
+    else:
+        errors += judges.objections(resource.storage, obj)
     return errors
 
 
@@ -76,7 +79,7 @@ def validate_update(
     errors = meta.validate(resource, obj["metadata"])
     errors += meta.validate_update(obj["metadata"], old["metadata"])
     if not resource.is_custom:
-        return errors
+        return errors if subresource else errors + judges.objections(resource.storage, obj, old)
     if subresource == STATUS:
         schema = resource.schema.properties.get(STATUS)
         if schema is not None and STATUS in obj:

@@ -8,12 +8,14 @@ from webhook.api import fielderrors, gotext, status
 from webhook.api.status import Qualified
 from webhook.apiserver import meta, ownership, strategies
 from webhook.apiserver.admission import CREATE, UPDATE, Attributes
+from webhook.apiserver.builtin import preparing
 from webhook.apiserver.calls import Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.collection import Collection
 from webhook.apiserver.core import Core
 from webhook.apiserver.decoding import decode_object
 from webhook.apiserver.entries import Entry, encode, key_of
 from webhook.apiserver.fieldownership import tracking
+from webhook.apiserver.lookup import Lookup
 from webhook.apiserver.storage import StaleError
 
 Object = dict[str, Any]
@@ -75,6 +77,8 @@ async def create_object(core: Core, call: Call, obj: Object, options: WriteOptio
             obj["metadata"].pop("name", None)
         meta.fill_system_fields(obj, core.now())
         strategies.prepare_create(resource, obj)
+        if resource.builtin is not None:
+            preparing.create(resource.builtin, obj, Lookup(core))
         if errors := strategies.validate_create(resource, obj):
             name = obj["metadata"].get("name") or ""
             raise status.invalid(resource.qualified_kind, name, errors)
@@ -219,6 +223,8 @@ class Change:
         await self._core.admission.mutate(attributes)
         meta.carry_over(obj, live)
         strategies.prepare_update(call.resource, obj, live, call.target.subresource)
+        if call.resource.builtin is not None and not call.target.subresource:
+            preparing.update(call.resource.builtin, obj, live, Lookup(self._core))
         errors = strategies.validate_update(call.resource, obj, live, call.target.subresource)
         if errors:
             raise status.invalid(call.resource.qualified_kind, entry.name, errors)
