@@ -58,8 +58,8 @@ ROWS: Final[tuple[tuple[str, tuple[Panel, ...]], ...]] = (
                 "{{operation}} {{kind}} allowed={{allowed}}", "reqps",
             ),
             Panel(
-                "Objections by policy",
-                _rate("espalier_admission_findings_total", "policy", "verdict"),
+                "Verdicts by policy",
+                _rate("espalier_admission_verdicts_total", "policy", "verdict"),
                 "{{policy}} {{verdict}}", "reqps",
             ),
             Panel(
@@ -89,6 +89,9 @@ ROWS: Final[tuple[tuple[str, tuple[Panel, ...]], ...]] = (
             Panel(
                 "Reconciliations", _rate("espalier_reconciles_total", "controller", "result"),
                 "{{controller}} {{result}}", "ops",
+            ),
+            Panel(
+                "Placements", _rate("espalier_placements_total", "result"), "{{result}}", "ops",
             ),
             Panel("Keys waiting", "max by (controller) (espalier_queue_depth)", "{{controller}}"),
             Panel(
