@@ -15,8 +15,7 @@ from webhook.apiserver.protobuf import decoding as protobuf
 BODY_LIMIT: Final = 3 * 1024 * 1024
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
-_ACCEPTED: Final = (JSON, YAML, protobuf.MEDIA_TYPE, "application/cbor")
-_ACCEPTED_CUSTOM: Final = (JSON, YAML, "application/cbor")
+ACCEPTED: Final = (JSON, YAML, protobuf.MEDIA_TYPE)
 
 
 class Decoded(NamedTuple):
@@ -39,8 +38,7 @@ def check_media_type(content_type: str, *, is_custom: bool) -> str:
     """Return a type that we read, or refuse any other type of body."""
     kind = media_type(content_type) or JSON
     if kind not in (JSON, YAML) and (is_custom or kind != protobuf.MEDIA_TYPE):
-        accepted = _ACCEPTED_CUSTOM if is_custom else _ACCEPTED
-        raise status.unsupported_media_type(accepted, kind)
+        raise status.unsupported_media_type(ACCEPTED)
     return kind
 
 
@@ -70,16 +68,21 @@ def decode_yaml(body: bytes) -> Decoded:
     try:
         value = loader.get_single_data()
     except yaml.YAMLError as error:
-        raise MalformedError(f"error converting YAML to JSON: yaml: {_told(error)}") from error
+        raise MalformedError(f"yaml: {_told(error)}") from error
     finally:
         loader.dispose()
     return Decoded(value, tuple(loader.duplicates))
 
 
 def _told(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
+    """Say it as Go's YAML does, whose scanner and parser count lines differently."""
     problem = getattr(error, "problem", None) or str(error)
-    return f"line {mark.line + 1}: {problem}" if mark is not None else problem
+    for name in ("context_mark", "problem_mark"):
+        mark = getattr(error, name, None)
+        if mark is not None and mark.line:
+            line = mark.line + isinstance(error, yaml.scanner.ScannerError)
+            return f"line {line}: {problem}"
+    return problem
 
 
 class _Loader(yaml.CSafeLoader):

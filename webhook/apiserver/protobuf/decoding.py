@@ -4,43 +4,19 @@ import base64
 import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
+from webhook.apiserver.protobuf.table import SCHEMA, Field, table
+
 MEDIA_TYPE: Final = "application/vnd.kubernetes.protobuf"
 MAGIC: Final = b"k8s\0"
-_TABLE: Final = Path(__file__).with_name("fields.json")
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class ProtobufError(ValueError):
     """Bytes that are not the protobuf of a kind we know."""
-
-
-class _Field(NamedTuple):
-    name: str
-    kind: str
-    type: str
-    container: str
-    keep: bool
-    """Whether a zero means something: a pointer in Go, or always written in JSON."""
-
-
-class _Table(NamedTuple):
-    kinds: dict[str, str]
-    types: dict[str, dict[int, _Field]]
-
-
-@cache
-def _table() -> _Table:
-    loaded = orjson.loads(_TABLE.read_bytes())
-    types = {
-        name: {row[0]: _Field(*row[1:]) for row in rows} for name, rows in loaded["types"].items()
-    }
-    return _Table(loaded["kinds"], types)
 
 
 def decode(data: bytes) -> dict[str, Any]:
@@ -54,7 +30,7 @@ def decode(data: bytes) -> dict[str, Any]:
     identity = dict(_fields(_as_bytes(envelope.get(1, b""))))
     version = _as_bytes(identity.get(1, b"")).decode()
     kind = _as_bytes(identity.get(2, b"")).decode()
-    name = _table().kinds.get(f"{version}/{kind}")
+    name = table().kinds.get(f"{version}/{kind}")
     if name is None:
         raise ProtobufError(f'no kind "{kind}" is registered for version "{version}"')
     obj = _message(_as_bytes(envelope.get(2, b"")), name)
@@ -101,7 +77,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def _message(data: bytes, name: str) -> dict[str, Any]:
-    fields = _table().types[name]
+    fields = table().types[name]
     result: dict[str, Any] = {}
     for number, value in _fields(data):
         field = fields.get(number)
@@ -122,16 +98,32 @@ def _message(data: bytes, name: str) -> dict[str, Any]:
     return result
 
 
-def _map_value(field: _Field, value: int | bytes) -> Any:
+def _map_value(field: Field, value: int | bytes) -> Any:
     if field.container == "extra":
         return [_as_bytes(item).decode() for _, item in _fields(_as_bytes(value))]
     return _value(field, value)
 
 
-def _value(field: _Field, value: int | bytes) -> Any:
+def _value(field: Field, value: int | bytes) -> Any:
     if field.kind == "message":
         return _message(_as_bytes(value), field.type)
+    if field.kind.startswith("schemaor"):
+        return _schema_or(field.kind, _as_bytes(value))
     return _READERS[field.kind](value)
+
+
+def _schema_or(kind: str, data: bytes) -> Any:
+    """Read a schema, or what may stand in its place: a boolean, a list of schemas, strings."""
+    parts = list(_fields(data))
+    number = 2 if kind == "schemaorbool" else 1
+    for found, value in parts:
+        if found == number:
+            return _message(_as_bytes(value), SCHEMA)
+    if kind == "schemaorbool":
+        return any(_bool(value) for found, value in parts if found == 1)
+    if kind == "schemaorarray":
+        return [_message(_as_bytes(value), SCHEMA) for _, value in parts]
+    return [_string(value) for _, value in parts]
 
 
 def _string(value: int | bytes) -> str:

@@ -10,7 +10,13 @@ import orjson
 from webhook.apiserver.builtin.kinds import BODY_MODELS, BUILTINS, EXTENSIONS, REGISTRATION
 
 TARGET: Final = Path(__file__).with_name("fields.json")
-_MODULES: Final = {"k8s.io/api": "api", "k8s.io/apimachinery": "apimachinery"}
+_MODULES: Final = (
+    "k8s.io/api",
+    "k8s.io/apimachinery",
+    "k8s.io/apiextensions-apiserver",
+    "k8s.io/kube-aggregator",
+)
+_DEFINITIONS: Final = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 _META: Final = "k8s.io/apimachinery/pkg/apis/meta/v1"
 #: Types that JSON writes as something else than an object of their fields.
 SPECIAL: Final = {
@@ -21,17 +27,18 @@ SPECIAL: Final = {
     "k8s.io/apimachinery/pkg/runtime.RawExtension": "raw",
     "k8s.io/apimachinery/pkg/api/resource.Quantity": "quantity",
     "k8s.io/apimachinery/pkg/util/intstr.IntOrString": "intorstring",
+    f"{_DEFINITIONS}.JSON": "raw",
+    f"{_DEFINITIONS}.JSONSchemaPropsOrBool": "schemaorbool",
+    f"{_DEFINITIONS}.JSONSchemaPropsOrArray": "schemaorarray",
+    f"{_DEFINITIONS}.JSONSchemaPropsOrStringArray": "schemaorstrings",
 }
 _SCALARS: Final = {
     "string": "string", "bool": "bool", "int32": "int", "int64": "int", "uint32": "int",
     "uint64": "int", "float64": "double", "[]byte": "bytes",
 }  # fmt: skip
-_GROUPS: Final = {
-    "": "core",
-    "rbac.authorization.k8s.io": "rbac",
-    "events.k8s.io": "events",
-}
+_GROUPS: Final = {"": "core", "rbac.authorization.k8s.io": "rbac"}
 _STRUCT: Final = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.S | re.M)
+_EMPTY: Final = re.compile(r"^type (\w+) struct ?\{\}$", re.M)
 _ALIAS: Final = re.compile(r"^type (\w+) ([\w.\[\]*]+)$", re.M)
 _IMPORT: Final = re.compile(r'^\s*(?:(\w+) )?"(k8s\.io/[^"]+)"', re.M)
 _FIELD: Final = re.compile(
@@ -75,7 +82,7 @@ class Generator:
         if found[0].lstrip().startswith("//"):
             return None
         number = int(tags["protobuf"].split(",")[1])
-        json_name, *options = tags["json"].split(",")
+        json_name, *options = tags.get("json", "").split(",")
         declared = found["type"]
         pointer = declared.startswith("*")
         where, spelled = self._spelled(source, declared.lstrip("*"))
@@ -103,8 +110,7 @@ class Generator:
             return SPECIAL[key], ""
         if declared in source.structs:
             return "message", self.add(source.path, declared)
-        target = source.aliases.get(declared, "string")
-        return self._type(source, target)
+        return self._type(source, source.aliases[declared])
 
     def _spelled(self, source: Source, declared: str) -> tuple[Source, str]:
         """Follow the name of a slice or map to what it stands for."""
@@ -132,7 +138,10 @@ class Generator:
             }
             # By Go's habit a package is called v1, and imported under its group's name.
             self._sources[package] = Source(
-                package, dict(_STRUCT.findall(text)), dict(_ALIAS.findall(text)), imports
+                package,
+                {**dict(_STRUCT.findall(text)), **dict.fromkeys(_EMPTY.findall(text), "")},
+                dict(_ALIAS.findall(text)),
+                imports,
             )
         return self._sources[package]
 
@@ -149,6 +158,10 @@ def _contained(declared: str) -> tuple[str, str]:
 
 def package_of(group: str, version: str) -> str:
     """Name the Go package of a group version."""
+    if (group, version) == EXTENSIONS:
+        return _DEFINITIONS
+    if (group, version) == REGISTRATION:
+        return "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
     return f"k8s.io/api/{_GROUPS.get(group, group.partition('.')[0])}/{version}"
 
 
@@ -157,8 +170,6 @@ def document(modules: Path, version: str) -> dict[str, Any]:
     generator = Generator(modules, version)
     kinds = {}
     for row in BUILTINS:
-        if row.group_version in (EXTENSIONS, REGISTRATION):
-            continue  # clients of definitions write JSON
         package = package_of(row.group, row.version)
         kinds[f"{row.group_version}/{row.kind}"] = generator.add(package, row.kind)
         for part in row.subresources:

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from webhook.api.fielderrors import FieldError
 from webhook.apiserver.builtin.validation import (
     data,
+    definitions,
     others,
     pods,
     rbac,
@@ -43,6 +44,9 @@ JUDGES: Final[dict[str, Judge]] = {
     "clusterroles.rbac.authorization.k8s.io": Judge(rbac.cluster_role),
     "controllerrevisions.apps": Judge(
         workloads.controller_revision, workloads.controller_revision_update
+    ),
+    "customresourcedefinitions.apiextensions.k8s.io": Judge(
+        definitions.definition, definitions.definition_update
     ),
     "deployments.apps": Judge(workloads.deployment, workloads.selector_update),
     "horizontalpodautoscalers.autoscaling": Judge(workloads.autoscaler),
