@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from webhook.domain.options import Weights
-from webhook.scheduling.landscape import Check, Landscape, Mask, Rejection
+from webhook.scheduling.columns import Check, Mask, Rejection
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 MAX_SCORE: Final = 10_000
