@@ -87,7 +87,20 @@ class Clerk:
         self._on_reset = on_reset
         self._lock = asyncio.Lock()
         self._waiting: list[_Request] = []
+        self._assumed: dict[str, Entry] = {}
         self._known: Ledger | None = None
+
+    def announce(self, entry: Entry) -> None:
+        """Note an entry whose shoot is assumed to be on the seed, though nobody has entered it.
+
+        The cache counts it already; whoever is entered before it must not pay for that.
+        """
+        self._assumed[entry.uid] = entry
+
+    def withdraw(self, entry: Entry) -> None:
+        """Forget an announced entry: its placement has ended, well or badly."""
+        if self._assumed.get(entry.uid) is entry:
+            del self._assumed[entry.uid]
 
     async def enter(self, entry: Entry) -> Answer:
         """Write an entry if there is room for it; raises BusyError or an ApiError."""
@@ -201,7 +214,7 @@ class Clerk:
         if limits is None:
             return settled, ["no seed"] * len(entries)
         headroom = Decimal(snapshot.options.scheduling.headroom)
-        used = self._used(settled, entries, snapshot)
+        used = self._used(settled, snapshot)
         answers: list[Answer] = []
         for entry in entries:
             held = settled.entries.get(entry.uid)
@@ -215,13 +228,11 @@ class Clerk:
                 answers.append("entered")
         return settled, answers
 
-    def _used(
-        self, settled: Ledger, entries: Sequence[Entry], snapshot: Snapshot
-    ) -> dict[str, Decimal]:
+    def _used(self, settled: Ledger, snapshot: Snapshot) -> dict[str, Decimal]:
         """Count ledger and cache together, but not what is assumed and not yet entered."""
         more = ledger.outstanding(settled, lambda key: snapshot.get(Shoot, key))
         used = ledger.add(snapshot.total(SEED_USAGE, self._seed), more)
-        for entry in (*entries, *(request.entry for request in self._waiting)):
+        for entry in self._assumed.values():
             shoot = snapshot.get(Shoot, entry.shoot)
             if (
                 shoot is not None

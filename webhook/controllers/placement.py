@@ -91,8 +91,10 @@ class Placer:
         Whoever calls this awaits what it returns.
         """
         options = self._cache.snapshot().options
+        entry = _entry(placement, options, self._clock.now())
         self._cache.assume(assumed(placement))
-        return self._carry_out(placement, _entry(placement, options, self._clock.now()))
+        self.clerk(placement.seed).announce(entry)
+        return self._carry_out(placement, entry)
 
     async def _carry_out(self, placement: Placement, entry: Entry) -> Placed:
         shoot = placement.shoot
@@ -101,6 +103,8 @@ class Placer:
         except BaseException:
             self._cache.forget(Shoot, shoot.key)
             raise
+        finally:
+            self.clerk(placement.seed).withdraw(entry)
         if placed.result not in ("bound", "unknown"):
             self._cache.forget(Shoot, shoot.key)
         fields = {"shoot": str(shoot.key), "seed": placement.seed, "result": placed.result}
