@@ -1,15 +1,22 @@
 """Requests and verdicts for tests of policies."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.admission.decision import Operation, Request, UserInfo
-from webhook.api import kinds
-from webhook.api.meta import ObjectKey
+from webhook.admission.decision import Decision, Needs, Operation, Request, UserInfo
+from webhook.admission.engine import Table
+from webhook.admission.table import POLICIES
+from webhook.api import decode, kinds, patches
+from webhook.api.meta import Object, ObjectKey
+from webhook.domain.options import Options
+from webhook.state.questions import Get
+from webhook.state.snapshot import Snapshot
 
 JANE = UserInfo(username="jane")
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
 def make_request(
@@ -40,3 +47,81 @@ def make_request(
         new=None if new is None else msgspec.json.encode(new),
         old=None if old is None else msgspec.json.encode(old),
     )
+
+
+def read(raw: Mapping[str, Any]) -> Object:
+    """Decode an object as the cache would."""
+    kind = kinds.find_kind(raw["apiVersion"], raw["kind"])
+    assert kind is not None, raw["kind"]
+    return decode.convert(kind.model, raw)
+
+
+class Judged(NamedTuple):
+    """What a policy said: refused fields with the reason, and warnings by field."""
+
+    refused: set[tuple[str, str]]
+    warned: set[str]
+    messages: tuple[str, ...]
+
+    @property
+    def fields(self) -> set[str]:
+        return {field for field, _ in self.refused}
+
+
+def judge(
+    policy: str,
+    new: Mapping[str, Any] | None = None,
+    old: Mapping[str, Any] | None = None,
+    *,
+    around: Iterable[Mapping[str, Any]] = (),
+    options: Options | None = None,
+    allowed: bool = False,
+    subresource: str = "",
+) -> Judged:
+    """Let one policy judge a change in a landscape; who may do what is answered by `allowed`."""
+    request = make_request(new, old, subresource=subresource)
+    decision = decide("validate", policy, request, around, options, allowed)
+    return Judged(
+        {(found.field, found.reason) for found in decision.findings if found.fatal},
+        {found.field for found in decision.findings if not found.fatal},
+        tuple(found.message for found in decision.findings),
+    )
+
+
+def mutated(
+    policy: str,
+    new: Mapping[str, Any],
+    old: Mapping[str, Any] | None = None,
+    *,
+    around: Iterable[Mapping[str, Any]] = (),
+    options: Options | None = None,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Let one policy default an object; give the object afterwards, and the warnings."""
+    decision = decide("mutate", policy, make_request(new, old), around, options)
+    result: dict[str, Any] = patches.apply(new, decision.patch)
+    return result, decision.warnings
+
+
+def decide(
+    half: str,
+    policy: str,
+    request: Request,
+    around: Iterable[Mapping[str, Any]] = (),
+    options: Options | None = None,
+    allowed: bool = False,
+) -> Decision:
+    """Ask twice, as the server does: what the first round misses is absent in the second."""
+    table = Table(row for row in POLICIES if row.name == policy)
+    assert table.policies, policy
+    objects = [read(raw) for raw in around]
+    snapshot = Snapshot.of(objects, taken_at=NOW, options=options)
+    decision = getattr(table, half)(request, snapshot)
+    if isinstance(decision, Needs):
+        answers = {
+            question: None if isinstance(question, Get) else allowed
+            for question in decision.questions
+        }
+        snapshot = Snapshot.of(objects, taken_at=NOW, options=options, answers=answers)
+        decision = getattr(table, half)(request, snapshot)
+    assert isinstance(decision, Decision), decision
+    return decision

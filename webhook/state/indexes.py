@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from webhook.api import names
-from webhook.api.core import ConfigMap
+from webhook.api.core import ConfigMap, Secret
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, Project, SecretBinding
+from webhook.api.registrations import ControllerRegistration
+from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
 from webhook.domain import ha, regions, usage
 
@@ -60,15 +62,9 @@ def _waits(shoot: Shoot) -> Iterable[str]:
     return () if shoot.spec.seed_name or shoot.is_deleting else (shoot.spec.scheduler_name,)
 
 
-def zones_on(seed: str, needed: int) -> str:
-    """Give the value under which shoots are found that need so many zones of their seed."""
-    return f"{needed}/{seed}"
-
-
-def _zones_of_shoot(shoot: Shoot) -> Iterable[str]:
+def _seed_of_multi_zone_shoot(shoot: Shoot) -> Iterable[str]:
     seed = shoot.spec.seed_name
-    needed = ha.effective(shoot).zones_needed if seed else 0
-    return (zones_on(seed, needed),) if needed else ()
+    return (seed,) if seed and ha.effective(shoot).type == ha.MULTI_ZONE else ()
 
 
 def _leaves(managed_seed: ManagedSeed) -> Iterable[str]:
@@ -81,6 +77,24 @@ def _profiles_of_region_config(config_map: ConfigMap) -> Iterable[str]:
     if metadata.labels.get(names.REGION_CONFIG_PURPOSE) != names.REGION_CONFIG:
         return ()
     return regions.profiles(metadata.annotations.get(names.REGION_CONFIG_PROFILES, ""))
+
+
+def _namespace_of_default_domain(secret: Secret) -> Iterable[str]:
+    is_default = secret.metadata.labels.get(names.ROLE) == names.ROLE_DEFAULT_DOMAIN
+    return (secret.namespace,) if is_default else ()
+
+
+def _target_of_autoscaler(autoscaler: SeedAutoscaler) -> Iterable[str]:
+    target = autoscaler.spec.scale_target_ref.name
+    return (str(ObjectKey(autoscaler.namespace, target)),) if target else ()
+
+
+def _kinds_of_registration(registration: ControllerRegistration) -> Iterable[str]:
+    return (
+        f"{resource.kind}/{resource.type}"
+        for resource in registration.spec.resources
+        if resource.primary is not False
+    )
 
 
 CHILDREN_BY_OWNER: Final = Index("children_by_owner", Object, _owners)
@@ -116,8 +130,10 @@ PROJECTS_BY_NAMESPACE: Final = Index("projects_by_namespace", Project, _namespac
 WAITING_SHOOTS: Final = Index("waiting_shoots", Shoot, _waits)
 """Shoots without a seed by the name of the scheduler that they wait for."""
 
-SHOOTS_BY_ZONES: Final = Index("shoots_by_zones", Shoot, _zones_of_shoot)
-"""Shoots that want their control plane in several zones, by `zones_on` their seed."""
+MULTI_ZONE_SHOOTS_BY_SEED: Final = Index(
+    "multi_zone_shoots_by_seed", Shoot, _seed_of_multi_zone_shoot
+)
+"""Shoots that want their control plane in several zones, by the seed that they are assigned to."""
 
 LEAVING: Final = "leaving"
 LEAVING_MANAGED_SEEDS: Final = Index("leaving_managed_seeds", ManagedSeed, _leaves)
@@ -127,6 +143,17 @@ REGION_CONFIGS_BY_PROFILE: Final = Index(
     "region_configs_by_profile", ConfigMap, _profiles_of_region_config
 )
 """ConfigMaps with distances between regions by the CloudProfiles that they are for."""
+
+DEFAULT_DOMAINS: Final = Index("default_domains", Secret, _namespace_of_default_domain)
+"""Secrets with the credentials of a default domain by their namespace."""
+
+AUTOSCALERS_BY_TARGET: Final = Index("autoscalers_by_target", SeedAutoscaler, _target_of_autoscaler)
+"""SeedAutoscalers by the key of the set that they scale."""
+
+REGISTRATIONS_BY_KIND: Final = Index(
+    "registrations_by_kind", ControllerRegistration, _kinds_of_registration
+)
+"""ControllerRegistrations by the `kind/type` that they are primary for."""
 
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,
@@ -138,7 +165,10 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     MANAGED_SEEDS_BY_SHOOT,
     PROJECTS_BY_NAMESPACE,
     WAITING_SHOOTS,
-    SHOOTS_BY_ZONES,
+    MULTI_ZONE_SHOOTS_BY_SEED,
     LEAVING_MANAGED_SEEDS,
     REGION_CONFIGS_BY_PROFILE,
+    DEFAULT_DOMAINS,
+    AUTOSCALERS_BY_TARGET,
+    REGISTRATIONS_BY_KIND,
 )

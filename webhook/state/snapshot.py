@@ -140,6 +140,10 @@ class Snapshot:
         """Say whether the API server has a kind."""
         return model not in self._unserved
 
+    def watches(self, model: type[Object]) -> bool:
+        """Say whether a kind is in memory at all; reading one that is not raises."""
+        return model in self._memory
+
     def look_up(self, model: type[T], key: ObjectKey) -> T | None:
         """Give an object; one that is not there, or may be outdated, is asked for.
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.domain import usage
+from webhook.domain import profiles, quota, usage
 from webhook.domain.options import Options
 
 T = TypeVar("T", bound=Object)
@@ -52,4 +52,22 @@ def _usage_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
 SEED_USAGE: Final = Total("seed_usage", Shoot, usage.seeds, _usage_of_shoot)
 """What the shoots of a seed use of it, by the seed's name; a shoot that moves counts on both."""
 
-TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE,)
+
+def _binding_of_shoot(shoot: Shoot) -> Iterable[str]:
+    return filter(None, (quota.group(shoot),))
+
+
+def _cost_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
+    return quota.cost_of(shoot, reader.get)
+
+
+def _profile_of_shoot(shoot: Shoot) -> Iterable[Reference]:
+    return filter(None, (profiles.reference(shoot.spec, shoot.namespace),))
+
+
+QUOTA_USAGE: Final = Total(
+    "quota_usage", Shoot, _binding_of_shoot, _cost_of_shoot, _profile_of_shoot
+)
+"""What the shoots of a binding cost of its quotas, by the binding."""
+
+TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE, QUOTA_USAGE)

@@ -22,6 +22,7 @@ _SERVICE: Final = Qualified("", "Service")
 def create(obj: Object, reader: Reader) -> None:
     """Give a new Service what it needs."""
     spec = obj["spec"]
+    obj["status"] = {"loadBalancer": {}}
     if spec["type"] == "ExternalName":
         return
     _set_families(spec)
@@ -50,7 +51,9 @@ def update(obj: Object, old: Object, reader: Reader) -> None:
         _keep_node_ports(spec, before)
         _set_node_ports(obj, reader)
         return
+    status_before = obj.get("status")
     create(obj, reader)
+    obj["status"] = status_before or obj["status"]
 
 
 def _set_families(spec: Object) -> None:

@@ -1,0 +1,72 @@
+"""controllerregistration.rules: each kind and type of extension has one controller."""
+
+from typing import Any
+
+import pytest
+
+from tests.admission import judge
+from tests.builders import CORE, make_object
+
+
+def registration(
+    *resources: str, name: str = "mine", primary: bool | None = None
+) -> dict[str, Any]:
+    entries = []
+    for resource in resources:
+        kind, _, kind_type = resource.partition("/")
+        entries.append(
+            {"kind": kind, "type": kind_type} | ({} if primary is None else {"primary": primary})
+        )
+    return make_object(CORE, "ControllerRegistration", name, spec={"resources": entries})
+
+
+OTHER = registration("Infrastructure/aws", "Infrastructure/gcp", "DNS/route53", name="other")
+
+
+@pytest.mark.parametrize(
+    ("subject", "refused"),
+    [
+        pytest.param(registration(), set(), id="nothing"),
+        pytest.param(registration("Infrastructure/azure"), set(), id="a free type"),
+        pytest.param(registration("Worker/aws"), set(), id="a free kind"),
+        pytest.param(
+            registration("Infrastructure/aws"),
+            {("spec.resources[0]", "Duplicate")},
+            id="the first type of the other one",
+        ),
+        pytest.param(
+            registration("Infrastructure/gcp"),
+            {("spec.resources[0]", "Duplicate")},
+            id="the last type of the other one",
+        ),
+        pytest.param(
+            registration("Worker/aws", "Infrastructure/aws", "Infrastructure/azure", "DNS/route53"),
+            {("spec.resources[1]", "Duplicate"), ("spec.resources[3]", "Duplicate")},
+            id="some free, some taken",
+        ),
+        pytest.param(
+            registration("Infrastructure/aws", primary=False), set(), id="a secondary controller"
+        ),
+        pytest.param(
+            registration("Worker/a", "Worker/b", "Worker/a"),
+            {("spec.resources[2]", "Duplicate")},
+            id="twice in one object, another between",
+        ),
+        pytest.param(registration("/aws"), {("spec.resources[0].kind", "Required")}, id="no kind"),
+        pytest.param(
+            registration("Worker/"), {("spec.resources[0].type", "Required")}, id="no type"
+        ),
+    ],
+)
+def test_rules(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert judge("controllerregistration.rules", subject, around=[OTHER]).refused == refused
+
+
+def test_it_does_not_stand_in_its_own_way() -> None:
+    said = judge("controllerregistration.rules", OTHER, OTHER, around=[OTHER])
+    assert said.refused == set()
+
+
+def test_the_other_one_is_named() -> None:
+    said = judge("controllerregistration.rules", registration("DNS/route53"), around=[OTHER])
+    assert said.messages == ("is already registered by ControllerRegistration other",)

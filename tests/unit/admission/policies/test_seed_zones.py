@@ -1,0 +1,164 @@
+"""seed.zones: which seeds may call themselves multi-zonal, and that there is no way back."""
+
+from typing import Any
+
+import pytest
+
+from tests.admission import judge, mutated
+from tests.builders import (
+    make_managed_seed,
+    make_seed,
+    make_seed_shoot,
+    make_seed_template,
+    make_shoot,
+    make_worker,
+)
+from webhook.api import names
+from webhook.domain.options import AdmissionOptions, Options
+
+LABEL = f"metadata.labels[{names.MULTI_ZONAL}]"
+ZONES = "spec.provider.zones"
+TEMPLATE = "spec.gardenlet.config.seedConfig"
+NO_LABELS = Options(admission=AdmissionOptions(label_multi_zonal=False))
+
+
+def labelled(value: str | None) -> dict[str, Any]:
+    return {"labels": {} if value is None else {names.MULTI_ZONAL: value}}
+
+
+def seed(zones: str = "abc", label: str | None = None) -> dict[str, Any]:
+    return make_seed(zones=zones, metadata=labelled(label))
+
+
+def managed(zones: str = "abc", label: str | None = None) -> dict[str, Any]:
+    return make_managed_seed(template=make_seed_template(zones=zones, metadata=labelled(label)))
+
+
+@pytest.mark.parametrize(
+    ("given", "around", "options", "expected"),
+    [
+        pytest.param(
+            None, [managed(), make_seed_shoot(zones="abc")], None, "true", id="a shoot of 3 zones"
+        ),
+        pytest.param(
+            None, [managed(), make_seed_shoot(zones="ab")], None, None, id="a shoot of 2 zones"
+        ),
+        pytest.param(
+            "false", [managed(), make_seed_shoot(zones="abc")], None, "false", id="one that says no"
+        ),
+        pytest.param(None, [], None, None, id="a seed that nobody manages"),
+        pytest.param(None, [managed()], None, None, id="a shoot that is missing"),
+        pytest.param(
+            None,
+            [managed(), make_seed_shoot(zones="abc")],
+            NO_LABELS,
+            None,
+            id="switched off",
+        ),
+    ],
+)
+def test_the_label_is_set_where_it_is_true(
+    given: str | None, around: list[dict[str, Any]], options: Options | None, expected: str | None
+) -> None:
+    result, _ = mutated("seed.zones", seed(label=given), around=around, options=options)
+    assert result["metadata"]["labels"].get(names.MULTI_ZONAL) == expected
+
+
+@pytest.mark.parametrize(
+    ("label", "around", "refused"),
+    [
+        pytest.param("true", [managed(), make_seed_shoot(zones="abc")], False, id="3 zones"),
+        pytest.param("true", [managed(), make_seed_shoot(zones="ab")], True, id="2 zones"),
+        pytest.param("true", [managed(), make_seed_shoot(zones="")], True, id="no zones"),
+        pytest.param("false", [managed(), make_seed_shoot(zones="ab")], False, id="says no"),
+        pytest.param(None, [managed(), make_seed_shoot(zones="ab")], False, id="says nothing"),
+        pytest.param("true", [], False, id="nobody manages it"),
+        pytest.param("true", [managed()], False, id="its shoot is missing"),
+    ],
+)
+def test_the_label_needs_a_shoot_with_three_zones(
+    label: str | None, around: list[dict[str, Any]], refused: bool
+) -> None:
+    for old in (None, seed(label=label)):
+        said = judge("seed.zones", seed(label=label), old, around=around)
+        assert said.refused == ({(LABEL, "Forbidden")} if refused else set())
+
+
+def test_zones_of_all_pools_count() -> None:
+    pools = [make_worker("a", "a"), make_worker("b", "b"), make_worker("c", "cb")]
+    shoot = make_seed_shoot(provider={"workers": pools})
+    assert judge("seed.zones", seed(label="true"), around=[managed(), shoot]).refused == set()
+
+
+@pytest.mark.parametrize("hosts", [False, True], ids=["without shoots", "with shoots"])
+@pytest.mark.parametrize(
+    ("old", "new", "fields"),
+    [
+        pytest.param(("abc", None), ("abcd", None), set(), id="a zone more"),
+        pytest.param(("abc", "true"), ("abc", None), set(), id="the label gone, the zones there"),
+        pytest.param(("abc", None), ("abc", "false"), {LABEL}, id="denied by label"),
+        pytest.param(("abc", "true"), ("abc", "false"), {LABEL}, id="the label turned"),
+        pytest.param(("abc", None), ("ab", None), {ZONES}, id="too few zones left"),
+        pytest.param(("abc", "true"), ("ab", "false"), {LABEL, ZONES}, id="both"),
+        pytest.param(("abc", "false"), ("abc", None), set(), id="becoming multi-zonal"),
+        pytest.param(("ab", "true"), ("ab", None), set(), id="never was, whatever it said"),
+        pytest.param(("abc", "false"), ("abc", "false"), set(), id="never was, and is not"),
+    ],
+)
+def test_there_is_no_way_back(
+    old: tuple[str, str | None], new: tuple[str, str | None], fields: set[str], hosts: bool
+) -> None:
+    around = [make_shoot(spec={"seedName": "seed"})] if hosts else []
+    said = judge("seed.zones", seed(*new), seed(*old), around=around)
+    assert said.refused == {(field, "Forbidden") for field in fields}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hosts", "refused"),
+    [
+        pytest.param("ab", "a", False, False, id="gone from an empty seed"),
+        pytest.param("ab", "a", True, True, id="gone from under shoots"),
+        pytest.param("abcd", "abc", True, True, id="gone, though three are left"),
+        pytest.param("ab", "abc", True, False, id="added"),
+        pytest.param("ab", "ba", True, False, id="reordered"),
+    ],
+)
+def test_zones_in_use_cannot_go(old: str, new: str, hosts: bool, refused: bool) -> None:
+    around = [make_shoot(status={"seedName": "seed"})] if hosts else []
+    said = judge("seed.zones", seed(new), seed(old), around=around)
+    assert said.refused == ({(ZONES, "Forbidden")} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("zones", "label", "refused"),
+    [("abc", "true", False), ("ab", "true", True), ("ab", None, False)],
+)
+def test_the_template_of_a_managed_seed_is_held_to_the_label_too(
+    zones: str, label: str | None, refused: bool
+) -> None:
+    said = judge("seed.zones", managed(zones, label), around=[make_seed_shoot(zones=zones)])
+    assert said.refused == ({(f"{TEMPLATE}.{LABEL}", "Forbidden")} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fields"),
+    [
+        pytest.param(("abc", None), ("abc", "false"), {f"{TEMPLATE}.{LABEL}"}, id="by label"),
+        pytest.param(("abc", None), ("ab", None), {f"{TEMPLATE}.{ZONES}"}, id="by zones"),
+        pytest.param(("ab", None), ("abc", None), set(), id="becoming multi-zonal"),
+    ],
+)
+def test_nor_is_there_a_way_back_for_the_template(
+    old: tuple[str, str | None], new: tuple[str, str | None], fields: set[str]
+) -> None:
+    said = judge("seed.zones", managed(*new), managed(*old), around=[make_seed_shoot(zones="abc")])
+    assert said.refused == {(field, "Forbidden") for field in fields}
+
+
+def test_the_other_variants_template_too() -> None:
+    template = make_seed_template(zones="ab", metadata=labelled("true"))
+    subject = make_managed_seed(gardenlet=None, seedTemplate=template)
+    said = judge("seed.zones", subject, around=[make_seed_shoot(zones="ab")])
+    assert said.fields == {f"spec.seedTemplate.{LABEL}"}
+    bare = make_managed_seed(gardenlet=None)
+    assert judge("seed.zones", bare).refused == set()

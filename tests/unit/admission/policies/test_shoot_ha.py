@@ -1,0 +1,211 @@
+"""shoot.ha: how available a control plane shall be, and that it never becomes less so."""
+
+from typing import Any
+
+import pytest
+
+from tests.admission import judge
+from tests.builders import make_shoot, merged
+from webhook.api import names
+
+FIELD = "spec.kubernetes.controlPlane.highAvailability"
+UPSTREAM = "spec.controlPlane.highAvailability.failureTolerance.type"
+TWIN = f"metadata.annotations[{names.HIGH_AVAILABILITY}]"
+
+
+def document(**availability: Any) -> dict[str, Any]:
+    return {"spec": {"kubernetes": {"controlPlane": {"highAvailability": availability}}}}
+
+
+def upstream(kind: str) -> dict[str, Any]:
+    tolerance = {"highAvailability": {"failureTolerance": {"type": kind}}}
+    return {"spec": {"controlPlane": tolerance}}
+
+
+def twin(text: str) -> dict[str, Any]:
+    return {"metadata": {"annotations": {names.HIGH_AVAILABILITY: text}}}
+
+
+def affinity(value: str) -> dict[str, Any]:
+    return {"spec": {"kubernetes": {"controlPlane": {"regionAffinity": value}}}}
+
+
+def shoot(*changes: dict[str, Any]) -> dict[str, Any]:
+    result = make_shoot()
+    for change in changes:
+        result = merged(result, change)
+    return result
+
+
+SINGLE = document(enabled=True, type="single-zone")
+MULTI = document(enabled=True, type="multi-zone")
+MULTI_2 = document(enabled=True, type="multi-zone", failureTolerance=2)
+ON_A_SEED = {"spec": {"seedName": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        pytest.param({}, set(), id="nothing asked for"),
+        pytest.param(document(), set(), id="an empty section"),
+        pytest.param(document(enabled=False), set(), id="explicitly off"),
+        pytest.param(SINGLE, set(), id="single-zone"),
+        pytest.param(MULTI, set(), id="multi-zone"),
+        pytest.param(
+            document(enabled=True, type="double-zone"),
+            {(f"{FIELD}.type", "NotSupported")},
+            id="an unknown type",
+        ),
+        pytest.param(
+            document(enabled=True, failureDomain={"type": "multi-zone"}),
+            set(),
+            id="a failure domain's type",
+        ),
+        pytest.param(
+            document(enabled=True, failureDomain={"type": "zone"}),
+            {(f"{FIELD}.failureDomain.type", "NotSupported")},
+            id="a failure domain's unknown type",
+        ),
+        pytest.param(
+            document(enabled=True, type="multi-zone", failureDomain={"type": "multi-zone"}),
+            set(),
+            id="both types, agreeing",
+        ),
+        pytest.param(
+            document(enabled=True, type="multi-zone", failureDomain={"type": "single-zone"}),
+            {(f"{FIELD}.failureDomain.type", "Invalid")},
+            id="both types, contradicting each other",
+        ),
+        pytest.param(
+            document(
+                enabled=True,
+                failureDomain={"type": "multi-zone", "whenUnsatisfied": "ScheduleAnyway"},
+            ),
+            set(),
+            id="schedule anyway",
+        ),
+        pytest.param(
+            document(
+                enabled=True, failureDomain={"type": "multi-zone", "whenUnsatisfied": "Panic"}
+            ),
+            {(f"{FIELD}.failureDomain.whenUnsatisfied", "NotSupported")},
+            id="an unknown wish when unsatisfied",
+        ),
+        pytest.param(
+            document(enabled=True, type="multi-zone", failureTolerance=1), set(), id="tolerance 1"
+        ),
+        pytest.param(MULTI_2, set(), id="tolerance 2"),
+        pytest.param(
+            document(enabled=True, type="multi-zone", failureTolerance=0),
+            {(f"{FIELD}.failureTolerance", "Invalid")},
+            id="tolerance 0",
+        ),
+        pytest.param(
+            document(enabled=True, type="multi-zone", failureTolerance=3),
+            {(f"{FIELD}.failureTolerance", "Invalid")},
+            id="tolerance 3",
+        ),
+        pytest.param(
+            document(enabled=True), {(f"{FIELD}.type", "Required")}, id="on without a type"
+        ),
+        pytest.param(
+            document(type="multi-zone"),
+            {(f"{FIELD}.enabled", "Invalid")},
+            id="a type without enabled",
+        ),
+        pytest.param(
+            document(enabled=False, failureDomain={"type": "multi-zone"}),
+            {(f"{FIELD}.enabled", "Invalid")},
+            id="a type with enabled: false",
+        ),
+        pytest.param(affinity("preferred"), set(), id="preferred region, without HA"),
+        pytest.param(affinity("required"), set(), id="required region, without HA"),
+        pytest.param(
+            affinity("nearby"),
+            {("spec.kubernetes.controlPlane.regionAffinity", "NotSupported")},
+            id="an unknown affinity",
+        ),
+        pytest.param(upstream("node"), set(), id="Gardener's node"),
+        pytest.param(upstream("zone"), set(), id="Gardener's zone"),
+        pytest.param(upstream("region"), {(UPSTREAM, "NotSupported")}, id="Gardener's, unknown"),
+        pytest.param(merged(MULTI, upstream("zone")), set(), id="two spellings that agree"),
+        pytest.param(
+            merged(MULTI, upstream("node")),
+            {(UPSTREAM, "Invalid")},
+            id="two spellings that contradict each other",
+        ),
+        pytest.param(
+            twin('{"enabled": true, "type": "multi-zone"}'), set(), id="the twin annotation"
+        ),
+        pytest.param(twin("yes"), {(TWIN, "Invalid")}, id="a twin that is no JSON"),
+        pytest.param(
+            twin('{"enabled": true, "type": "x"}'),
+            {(f"{TWIN}.type", "NotSupported")},
+            id="a twin with an unknown type",
+        ),
+        pytest.param(
+            merged(twin('{"enabled": true, "type": "single-zone"}'), upstream("zone")),
+            {(TWIN, "Invalid")},
+            id="a twin that contradicts the field",
+        ),
+        pytest.param(
+            {"metadata": {"annotations": {names.REGION_AFFINITY: "near"}}},
+            {(f"metadata.annotations[{names.REGION_AFFINITY}]", "NotSupported")},
+            id="an unknown affinity in its twin",
+        ),
+        pytest.param(
+            merged(
+                affinity("required"),
+                {"metadata": {"annotations": {names.REGION_AFFINITY: "preferred"}}},
+            ),
+            {(f"metadata.annotations[{names.REGION_AFFINITY}]", "Invalid")},
+            id="an affinity that contradicts its twin",
+        ),
+    ],
+)
+def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert judge("shoot.ha", shoot(changes)).refused == refused
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fields"),
+    [
+        pytest.param({}, SINGLE, set(), id="none to single-zone"),
+        pytest.param({}, MULTI, set(), id="none to multi-zone"),
+        pytest.param(ON_A_SEED, merged(MULTI, ON_A_SEED), set(), id="none to multi-zone, placed"),
+        pytest.param(SINGLE, MULTI, set(), id="single to multi, not placed"),
+        pytest.param(
+            merged(SINGLE, ON_A_SEED),
+            merged(MULTI, ON_A_SEED),
+            {f"{FIELD}.type"},
+            id="single to multi, placed",
+        ),
+        pytest.param(MULTI, SINGLE, {f"{FIELD}.type"}, id="multi to single, not placed"),
+        pytest.param(
+            merged(MULTI, ON_A_SEED),
+            merged(SINGLE, ON_A_SEED),
+            {f"{FIELD}.type"},
+            id="multi to single, placed",
+        ),
+        pytest.param(MULTI, {}, {f"{FIELD}.type"}, id="multi to none"),
+        pytest.param(SINGLE, {}, {f"{FIELD}.type"}, id="single to none"),
+        pytest.param(MULTI, document(enabled=False), {f"{FIELD}.type"}, id="switched off"),
+        pytest.param(MULTI_2, MULTI, {f"{FIELD}.failureTolerance"}, id="tolerance lowered"),
+        pytest.param(MULTI, MULTI_2, set(), id="tolerance raised"),
+        pytest.param(
+            document(enabled=True, type="single-zone", failureTolerance=2),
+            MULTI,
+            {f"{FIELD}.failureTolerance"},
+            id="tolerance lowered while becoming multi-zone",
+        ),
+        pytest.param(MULTI, upstream("zone"), set(), id="the same in another spelling"),
+        pytest.param(upstream("zone"), upstream("node"), {UPSTREAM}, id="Gardener's zone to node"),
+        pytest.param(upstream("node"), {}, {UPSTREAM}, id="Gardener's node to none"),
+        pytest.param(MULTI_2, upstream("zone"), {UPSTREAM}, id="a tolerance the new one lacks"),
+    ],
+)
+def test_availability_never_falls(
+    old: dict[str, Any], new: dict[str, Any], fields: set[str]
+) -> None:
+    said = judge("shoot.ha", shoot(new), shoot(old))
+    assert said.refused == {(field, "Forbidden") for field in fields}

@@ -1,0 +1,307 @@
+"""shoot.placement: who may choose a seed, and whether the seed can take the shoot."""
+
+from typing import Any
+
+import pytest
+
+from tests.admission import JANE, judge, make_request, read
+from tests.builders import make_cloud_profile, make_seed, make_shoot, merged
+from webhook.admission.decision import Needs
+from webhook.admission.engine import TABLE
+from webhook.api import names
+from webhook.state.questions import MayI
+from webhook.state.snapshot import Snapshot
+
+FIELD = "spec.seedName"
+DENIED = {(FIELD, "Denied")}
+
+
+def shoot(seed: str | None = None, **changes: Any) -> dict[str, Any]:
+    return merged(make_shoot(spec={"seedName": seed} if seed else {}), changes)
+
+
+def multi_zone(tolerance: int = 1) -> dict[str, Any]:
+    wish = {"enabled": True, "type": "multi-zone", "failureTolerance": tolerance}
+    return {"spec": {"kubernetes": {"controlPlane": {"highAvailability": wish}}}}
+
+
+def place(
+    changes: dict[str, Any] | None = None,
+    seed: dict[str, Any] | None = None,
+    *,
+    others: list[dict[str, Any]] | None = None,
+    profile: dict[str, Any] | None = None,
+) -> Any:
+    around = [merged(make_seed(), seed or {}), make_cloud_profile(**(profile or {}))]
+    return judge(
+        "shoot.placement",
+        shoot("seed", **(changes or {})),
+        shoot(),
+        around=[*around, *(others or ())],
+        allowed=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "allowed", "refused"),
+    [
+        pytest.param(None, None, False, False, id="created without a seed"),
+        pytest.param(None, "seed", True, False, id="created on a seed by someone who may"),
+        pytest.param(None, "seed", False, True, id="created on a seed by someone who may not"),
+        pytest.param("", "seed", True, False, id="placed by someone who may"),
+        pytest.param("", "seed", False, True, id="placed by someone who may not"),
+        pytest.param("seed", "seed", False, False, id="left where it is by anybody"),
+        pytest.param("other", "seed", True, False, id="moved by someone who may"),
+        pytest.param("other", "seed", False, True, id="moved by someone who may not"),
+        pytest.param("seed", "", True, True, id="never taken off, whoever asks"),
+    ],
+)
+def test_who_may_choose(old: str | None, new: str | None, allowed: bool, refused: bool) -> None:
+    said = judge(
+        "shoot.placement",
+        shoot(new),
+        None if old is None else shoot(old),
+        around=[make_seed(), make_cloud_profile()],
+        allowed=allowed,
+    )
+    assert said.refused == (DENIED if refused else set())
+
+
+def test_the_right_is_asked_for_by_subject() -> None:
+    snapshot = Snapshot.of([read(make_seed()), read(make_cloud_profile())])
+    assert TABLE.validate(make_request(shoot("seed"), shoot()), snapshot) == Needs(
+        (
+            MayI(
+                JANE.username, "", (), (), "update", "core.gardener.cloud", "shoots", "binding",
+                "garden-dev", "shoot",
+            ),
+        )
+    )  # fmt: skip
+
+
+def test_through_the_binding_the_api_server_has_asked_already() -> None:
+    said = judge(
+        "shoot.placement",
+        shoot("seed"),
+        shoot(),
+        around=[make_seed(), make_cloud_profile()],
+        subresource="binding",
+    )
+    assert said.refused == set()
+
+
+def test_the_seed_must_exist() -> None:
+    said = judge("shoot.placement", shoot("nowhere"), shoot(), allowed=True)
+    assert said.refused == {(FIELD, "Invalid")}
+
+
+TAINTED = {"spec": {"taints": [{"key": "a", "value": "b"}]}}
+RESTRICTED = {"spec": {"accessRestrictions": [{"name": "eu"}]}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "seed", "profile", "refused"),
+    [
+        pytest.param({}, {}, {}, None, id="a plain seed"),
+        pytest.param(
+            {},
+            {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            {},
+            "is being deleted",
+            id="a seed that is being deleted",
+        ),
+        pytest.param({}, TAINTED, {}, "taints (a)", id="a taint"),
+        pytest.param(
+            {"spec": {"tolerations": [{"key": "a", "value": "b"}]}},
+            TAINTED,
+            {},
+            None,
+            id="a tolerated taint",
+        ),
+        pytest.param(
+            {"spec": {"tolerations": [{"key": "a"}]}},
+            TAINTED,
+            {},
+            "taints (a)",
+            id="a toleration without the taint's value",
+        ),
+        pytest.param(
+            {"spec": {"seedSelector": {"matchLabels": {"x": "y"}}}},
+            {},
+            {},
+            "does not match spec.seedSelector",
+            id="the shoot selects others",
+        ),
+        pytest.param(
+            {"spec": {"seedSelector": {"matchLabels": {"x": "y"}}}},
+            {"metadata": {"labels": {"x": "y"}}},
+            {},
+            None,
+            id="the shoot selects it",
+        ),
+        pytest.param(
+            {},
+            {},
+            {"seedSelector": {"matchLabels": {"x": "y"}}},
+            "seedSelector of the cloud profile",
+            id="the profile selects others",
+        ),
+        pytest.param(
+            {},
+            {"spec": {"provider": {"type": "aws"}}},
+            {},
+            "runs on aws",
+            id="another provider",
+        ),
+        pytest.param(
+            {},
+            {"spec": {"provider": {"type": "aws"}}},
+            {"seedSelector": {"providerTypes": ["*"]}},
+            None,
+            id="another provider that the profile allows",
+        ),
+        pytest.param(
+            {"spec": {"seedSelector": {"providerTypes": ["*"]}}},
+            {},
+            {},
+            "providerTypes lacks it",
+            id="a wildcard in the shoot's own selector matches nothing",
+        ),
+        pytest.param(RESTRICTED, {}, {}, "access restriction eu", id="a restriction"),
+        pytest.param(RESTRICTED, RESTRICTED, {}, None, id="a supported restriction"),
+        pytest.param(
+            multi_zone(),
+            {"spec": {"provider": {"zones": ["a", "b"]}}},
+            {},
+            "is not multi-zonal",
+            id="multi-zone on two zones",
+        ),
+        pytest.param(
+            multi_zone(),
+            {"spec": {"provider": {"zones": ["a", "b", "c"]}}},
+            {},
+            None,
+            id="multi-zone on three zones",
+        ),
+        pytest.param(
+            multi_zone(),
+            {
+                "metadata": {"labels": {names.MULTI_ZONAL: "false"}},
+                "spec": {"provider": {"zones": ["a", "b", "c"]}},
+            },
+            {},
+            "is not multi-zonal",
+            id="multi-zone on a seed that denies it",
+        ),
+        pytest.param(
+            multi_zone(2),
+            {"spec": {"provider": {"zones": ["a", "b", "c", "d"]}}},
+            {},
+            "failureTolerance 2 needs 5",
+            id="tolerance 2 on four zones",
+        ),
+        pytest.param(
+            multi_zone(2),
+            {"spec": {"provider": {"zones": ["a", "b", "c", "d", "e"]}}},
+            {},
+            None,
+            id="tolerance 2 on five zones",
+        ),
+        pytest.param(
+            merged(
+                multi_zone(),
+                {"metadata": {"annotations": {names.EFFECTIVE_FAILURE_DOMAIN: "single-zone"}}},
+            ),
+            {},
+            {},
+            None,
+            id="multi-zone that the scheduler weakened",
+        ),
+        pytest.param(
+            {"spec": {"controlPlane": {"zones": ["b"]}}},
+            {},
+            {},
+            "lacks zones b",
+            id="pinned to a zone that the seed lacks",
+        ),
+        pytest.param(
+            {"spec": {"controlPlane": {"zones": ["a"]}}}, {}, {}, None, id="pinned to its zone"
+        ),
+    ],
+)
+def test_whether_the_seed_fits(
+    changes: dict[str, Any], seed: dict[str, Any], profile: dict[str, Any], refused: str | None
+) -> None:
+    said = place(changes, seed, profile=profile)
+    assert said.refused == (DENIED if refused else set())
+    assert refused is None or refused in said.messages[0]
+
+
+def taken(name: str, seed: str = "seed", moving_to: str = "") -> dict[str, Any]:
+    return make_shoot(name, spec={"seedName": moving_to or seed}, status={"seedName": seed})
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "others", "refused"),
+    [
+        pytest.param({"shoots": "2"}, [taken("a")], False, id="room for one more"),
+        pytest.param({"shoots": "1"}, [taken("a")], True, id="full"),
+        pytest.param({"shoots": "0"}, [], True, id="room for none"),
+        pytest.param({}, [taken("a")], False, id="no limit"),
+        pytest.param({"shoots": "1"}, [taken("a", "other")], False, id="taken elsewhere"),
+        pytest.param(
+            {"shoots": "1"}, [taken("a", "seed", "other")], True, id="one that has not left yet"
+        ),
+        pytest.param({"persistent-volumes": "0"}, [], True, id="another resource used up"),
+        pytest.param({"shoots": "lots"}, [], True, id="a limit that cannot be read"),
+    ],
+)
+def test_whether_there_is_room(
+    allocatable: dict[str, str], others: list[dict[str, Any]], refused: bool
+) -> None:
+    status = {"allocatable": allocatable}
+    seed = make_seed(status=None) | {"status": status}
+    said = judge(
+        "shoot.placement",
+        shoot("seed"),
+        shoot(),
+        around=[seed, make_cloud_profile(), *others],
+        allowed=True,
+    )
+    assert said.refused == (DENIED if refused else set())
+
+
+def test_a_shoot_does_not_stand_in_its_own_way() -> None:
+    arriving = shoot("other", status={"seedName": "seed"})
+    back = shoot("seed", status={"seedName": "seed"})
+    full = make_seed(status={"allocatable": {"shoots": "1"}})
+    said = judge(
+        "shoot.placement",
+        back,
+        arriving,
+        around=[full, make_cloud_profile(), arriving],
+        allowed=True,
+    )
+    assert said.refused == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "zones", "warned"),
+    [
+        pytest.param({}, multi_zone(), "ab", True, id="a wish that its seed cannot meet"),
+        pytest.param({}, multi_zone(), "abc", False, id="a wish that its seed can meet"),
+        pytest.param(multi_zone(), multi_zone(), "ab", False, id="an old wish is not told again"),
+        pytest.param({}, {}, "ab", False, id="no wish"),
+    ],
+)
+def test_a_wish_that_moves_the_shoot_is_admitted_with_a_warning(
+    old: dict[str, Any], new: dict[str, Any], zones: str, warned: bool
+) -> None:
+    said = judge(
+        "shoot.placement",
+        shoot("seed", **new),
+        shoot("seed", **old),
+        around=[make_seed(zones=zones)],
+    )
+    assert said.refused == set()
+    assert said.warned == ({FIELD} if warned else set())

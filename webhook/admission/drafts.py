@@ -1,0 +1,27 @@
+"""Edit drafts: fill what is absent and leave what somebody chose."""
+
+from typing import Any
+
+from webhook.api.meta import Draft
+
+
+def section(draft: Draft, *path: str) -> Draft:
+    """Return the object at a path; one that is absent or null is made."""
+    for key in path:
+        found = draft.get(key)
+        if not isinstance(found, dict):
+            found = draft[key] = {}
+        draft = found
+    return draft
+
+
+def default(draft: Draft, key: str, value: Any) -> None:
+    """Set a value where there is none; an empty text counts as none."""
+    if draft.get(key) in (None, ""):
+        draft[key] = value
+
+
+def default_at(draft: Draft, path: tuple[str, ...], value: Any) -> None:
+    """Set a value at a path where there is none."""
+    *parents, key = path
+    default(section(draft, *parents), key, value)

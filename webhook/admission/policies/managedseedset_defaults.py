@@ -1,0 +1,18 @@
+"""managedseedset.defaults: one replica, rolled, ten revisions kept; templates stay as written."""
+
+from webhook.admission import drafts
+from webhook.admission.decision import Request
+from webhook.api.meta import Draft
+from webhook.state.snapshot import Snapshot
+
+
+def mutate(draft: Draft, _request: Request, _snapshot: Snapshot) -> None:
+    """Fill what Gardener fills."""
+    spec = drafts.section(draft, "spec")
+    drafts.default(spec, "replicas", 1)
+    drafts.default(spec, "revisionHistoryLimit", 10)
+    strategy = drafts.section(spec, "updateStrategy")
+    if strategy.get("type") is None:
+        strategy["type"] = "RollingUpdate"
+    if isinstance(strategy.get("rollingUpdate"), dict):
+        drafts.default(strategy["rollingUpdate"], "partition", 0)

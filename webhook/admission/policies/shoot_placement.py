@@ -1,0 +1,68 @@
+"""shoot.placement: who may choose a seed, and whether the seed can take the shoot."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from webhook.admission.decision import Finding, Request
+from webhook.admission.rules import placement
+from webhook.api.meta import ObjectKey
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.domain import ha, zones
+from webhook.state.snapshot import Snapshot
+
+_FIELD: Final = "spec.seedName"
+
+
+def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
+    """Judge a request that sets or changes the seed; say so if a wish will move the shoot."""
+    shoot, old = request.object_as(Shoot), request.old_as(Shoot)
+    before, after = old.spec.seed_name if old is not None else "", shoot.spec.seed_name
+    if before == after:
+        if old is not None and after:
+            yield from _will_move(old, shoot, snapshot)
+        return
+    if not after:
+        yield Finding.denied(
+            f"a shoot cannot lose its seed, set {before} or the seed it is to move to", _FIELD
+        )
+        return
+    # Whatever may be missing is asked for before anything is refused: there is one second round.
+    may_bind = bool(request.subresource) or _may_bind(request, snapshot)
+    seed = snapshot.look_up(Seed, ObjectKey("", after))
+    if not may_bind:
+        yield Finding.denied(
+            f"{request.user.username} may not choose seeds: that takes the right to update "
+            "shoots/binding in this namespace",
+            _FIELD,
+        )
+    elif seed is None:
+        yield Finding.invalid(_FIELD, after, "there is no such seed")
+    if seed is not None:
+        refused = [*placement.judge(shoot, seed, request.key, snapshot)]
+        yield from refused if may_bind else ()
+
+
+def _may_bind(request: Request, snapshot: Snapshot) -> bool:
+    return snapshot.may(
+        request.user,
+        "update",
+        "core.gardener.cloud",
+        "shoots",
+        subresource="binding",
+        namespace=request.key.namespace,
+        name=request.key.name,
+    )
+
+
+def _will_move(old: Shoot, new: Shoot, snapshot: Snapshot) -> Iterator[Finding]:
+    """Document 003, case 2: the scheduler moves a shoot whose seed does not suffice any more."""
+    if ha.wanted(new).type != ha.MULTI_ZONE or ha.wanted(old).type == ha.MULTI_ZONE:
+        return
+    seed = snapshot.get(Seed, ObjectKey("", new.spec.seed_name))
+    if seed is not None and not zones.is_multi_zonal(seed):
+        yield Finding.warning(
+            _FIELD,
+            f"seed {seed.name} is not multi-zonal, so the scheduler will move the control plane "
+            "to one that is",
+        )

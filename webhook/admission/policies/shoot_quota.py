@@ -1,0 +1,143 @@
+"""shoot.quota: shoots that share a quota stay within it together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import TypeAlias
+
+from webhook.admission.decision import Finding, Request
+from webhook.api import names, quantity
+from webhook.api.meta import ObjectKey
+from webhook.api.projects import CredentialsBinding, Quota, SecretBinding
+from webhook.api.quantity import QuantityError
+from webhook.api.shoots import Shoot
+from webhook.api.timestamps import TimestampError, format_time, parse_time
+from webhook.domain import profiles, quota
+from webhook.state.indexes import CREDENTIALS_BINDINGS_BY_QUOTA, SECRET_BINDINGS_BY_QUOTA
+from webhook.state.snapshot import Snapshot
+from webhook.state.totals import QUOTA_USAGE
+
+Binding: TypeAlias = SecretBinding | CredentialsBinding
+
+
+def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
+    """Ask every quota of the shoot's binding, where the request may cost more than before."""
+    shoot, old = request.object_as(Shoot), request.old_as(Shoot)
+    if shoot.is_deleting:
+        return
+    costs_more = quota.is_checked(shoot.spec, old.spec if old is not None else None)
+    lives_longer = _expiry(shoot) not in (None, _expiry(old))
+    if not costs_more and not lives_longer:
+        return
+    named = _named(shoot)
+    if named is None:
+        return
+    field, model, name = named
+    key = ObjectKey(request.key.namespace, name)
+    binding: Binding | None = snapshot.look_up(model, key)
+    if binding is None:
+        yield Finding.warning(field, f"{model.__name__} {key} does not exist, so no quota holds")
+        return
+    quotas, missing = _quotas(binding, snapshot)
+    yield from (Finding.warning(field, f"Quota {lost} does not exist") for lost in missing)
+    if costs_more:
+        yield from _costs(shoot, request, quotas, snapshot)
+    if lives_longer:
+        yield from _lifetime(shoot, quotas, snapshot)
+
+
+def _named(shoot: Shoot) -> tuple[str, type[SecretBinding | CredentialsBinding], str] | None:
+    spec = shoot.spec
+    if spec.credentials_binding_name:
+        return "spec.credentialsBindingName", CredentialsBinding, spec.credentials_binding_name
+    if spec.secret_binding_name:
+        return "spec.secretBindingName", SecretBinding, spec.secret_binding_name
+    return None
+
+
+def _quotas(binding: Binding, snapshot: Snapshot) -> tuple[list[Quota], list[ObjectKey]]:
+    found, missing = [], []
+    for reference in binding.quotas:
+        key = ObjectKey(reference.namespace or binding.namespace, reference.name)
+        one = snapshot.look_up(Quota, key)
+        if one is None:
+            missing.append(key)
+        else:
+            found.append(one)
+    return found, missing
+
+
+def _costs(
+    shoot: Shoot, request: Request, quotas: Iterable[Quota], snapshot: Snapshot
+) -> Iterator[Finding]:
+    offer = profiles.find(shoot.spec, request.key.namespace, snapshot.look_up)
+    wanted = quota.cost(shoot.spec, offer)
+    limited = [one for one in quotas if one.spec.metrics]
+    for unknown in wanted.unknown if limited else ():
+        yield Finding.warning(
+            "spec.provider.workers", f"{unknown} is not in the cloud profile, so it is not counted"
+        )
+    for one in limited:
+        used = quota.total((_used_by_others(one, request, snapshot), wanted.amounts))
+        yield from _exceeded(one, used)
+
+
+def _used_by_others(one: Quota, request: Request, snapshot: Snapshot) -> Mapping[str, Decimal]:
+    """Sum up all bindings of a quota, less what this shoot has cost so far."""
+    bindings: list[Binding] = [
+        *snapshot.by_index(SECRET_BINDINGS_BY_QUOTA, str(one.key)),
+        *snapshot.by_index(CREDENTIALS_BINDINGS_BY_QUOTA, str(one.key)),
+    ]
+    if quota.is_of_project(one):
+        namespace = request.key.namespace
+        bindings = [binding for binding in bindings if binding.namespace == namespace]
+    groups = [quota.binding_group(type(binding), binding.key) for binding in bindings]
+    used = quota.total(snapshot.total(QUOTA_USAGE, group) for group in groups)
+    stored = snapshot.get(Shoot, request.key)
+    if stored is not None and quota.group(stored) in groups:
+        used = quota.subtract(used, quota.cost_of(stored, snapshot.get))
+    return used
+
+
+def _exceeded(one: Quota, used: Mapping[str, Decimal]) -> Iterator[Finding]:
+    for metric, written in sorted(one.spec.metrics.items()):
+        try:
+            limit = quantity.parse(written)
+        except QuantityError:
+            yield Finding.warning("", f"Quota {one.key} has no readable limit for {metric}")
+            continue
+        amount = used.get(metric, Decimal(0))
+        if amount > limit:
+            yield Finding.denied(
+                f"Quota {one.key} allows {_shown(limit, metric)} of {metric}, this would take "
+                f"{_shown(amount, metric)}: use less, delete shoots, or ask for more",
+                "spec.provider.workers" if metric != quota.LOAD_BALANCER else "spec.addons",
+            )
+
+
+def _shown(amount: Decimal, metric: str) -> str:
+    is_binary = metric == quota.MEMORY or metric.startswith("storage.")
+    return quantity.format_canonical(amount, "BinarySI" if is_binary else "DecimalSI")
+
+
+def _expiry(shoot: Shoot | None) -> str | None:
+    return shoot.metadata.annotations.get(names.EXPIRATION_TIMESTAMP) if shoot else None
+
+
+def _lifetime(shoot: Shoot, quotas: Iterable[Quota], snapshot: Snapshot) -> Iterator[Finding]:
+    """Refuse to put the end of a shoot further off than its quotas allow."""
+    days = [one.spec.cluster_lifetime_days for one in quotas]
+    limits = [day for day in days if day is not None]
+    written = _expiry(shoot)
+    if not limits or written is None:
+        return
+    field = f"metadata.annotations[{names.EXPIRATION_TIMESTAMP}]"
+    latest = snapshot.taken_at + timedelta(days=min(*limits, 36500))
+    try:
+        if parse_time(written) > latest:
+            yield Finding.denied(
+                f"may not be later than {format_time(latest)}: the quota grants {min(limits)} days",
+                field,
+            )
+    except TimestampError as error:
+        yield Finding.invalid(field, written, str(error))

@@ -1,0 +1,153 @@
+"""High availability and region affinity of a shoot or of a template for one."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from webhook.admission.decision import Finding
+from webhook.api import names
+from webhook.api.shoots import DocumentHighAvailability, Shoot, ShootTemplate
+from webhook.domain import ha
+from webhook.domain.ha import HighAvailability
+
+_AFFINITY: Final = "spec.kubernetes.controlPlane.regionAffinity"
+_TWIN_AFFINITY: Final = f"metadata.annotations[{names.REGION_AFFINITY}]"
+
+
+def judge(shoot: Shoot | ShootTemplate, base: str = "") -> Iterator[Finding]:
+    """Refuse what makes no sense or contradicts itself; `base` ends with a dot or is empty."""
+    control_plane = shoot.spec.kubernetes.control_plane
+    if control_plane is not None:
+        if control_plane.high_availability is not None:
+            yield from _document(control_plane.high_availability, f"{base}{ha.DOCUMENT_FIELD}")
+        yield from _affinity(control_plane.region_affinity, f"{base}{_AFFINITY}")
+    upstream = ha.upstream_type(shoot)
+    if upstream and upstream not in ha.UPSTREAM:
+        yield Finding.not_supported(f"{base}{ha.UPSTREAM_FIELD}", upstream, tuple(ha.UPSTREAM))
+    if shoot.metadata.annotations:
+        yield from _twins(shoot, base)
+    yield from _contradictions(shoot, base)
+
+
+def judge_change(
+    old: Shoot | ShootTemplate, new: Shoot | ShootTemplate, base: str = ""
+) -> Iterator[Finding]:
+    """Refuse to become less available, and to become multi-zonal where a seed is already chosen."""
+    before, after = ha.wanted(old), ha.wanted(new)
+    if before == after or before.type == ha.NONE:
+        return
+    field = f"{base}{_field(new if after.type != ha.NONE else old)}"
+    if after.type == ha.NONE:
+        yield Finding.forbidden(
+            field, f"high availability cannot be taken away again, keep {before.type}"
+        )
+    elif before.type == ha.MULTI_ZONE and after.type == ha.SINGLE_ZONE:
+        yield Finding.forbidden(field, "multi-zone cannot become single-zone, keep multi-zone")
+    elif before.type != after.type and old.spec.seed_name:
+        yield Finding.forbidden(
+            field,
+            f"single-zone cannot become multi-zone once the shoot is on seed {old.spec.seed_name}",
+        )
+    if after.type != ha.NONE and after.failure_tolerance < before.failure_tolerance:
+        yield _lowered(new, before, base)
+
+
+def _document(document: DocumentHighAvailability, field: str) -> Iterator[Finding]:
+    domain = document.failure_domain
+    for written, path in (
+        (document.type, f"{field}.type"),
+        (domain.type if domain is not None else "", f"{field}.failureDomain.type"),
+    ):
+        if written and written not in ha.TYPES:
+            yield Finding.not_supported(path, written, ha.TYPES)
+    if domain is not None:
+        if document.type and domain.type and document.type != domain.type:
+            yield Finding.invalid(
+                f"{field}.failureDomain.type",
+                domain.type,
+                f"must agree with {field}.type ({document.type}), or leave one of them out",
+            )
+        if domain.when_unsatisfied and domain.when_unsatisfied not in ha.WHEN_UNSATISFIED:
+            yield Finding.not_supported(
+                f"{field}.failureDomain.whenUnsatisfied",
+                domain.when_unsatisfied,
+                ha.WHEN_UNSATISFIED,
+            )
+    tolerance = document.failure_tolerance
+    if tolerance is not None and tolerance not in (1, 2):
+        yield Finding.invalid(f"{field}.failureTolerance", tolerance, "must be 1 or 2")
+    yield from _completeness(document, field)
+
+
+def _completeness(document: DocumentHighAvailability, field: str) -> Iterator[Finding]:
+    has_type = bool(ha.type_of(document))
+    if document.enabled and not has_type:
+        yield Finding.required(
+            f"{field}.type", f"say which, with enabled: true: {' or '.join(ha.TYPES)}"
+        )
+    elif has_type and not document.enabled:
+        yield Finding.invalid(
+            f"{field}.enabled",
+            bool(document.enabled),
+            "a type asks for high availability, set enabled: true or remove the type",
+        )
+
+
+def _affinity(written: str, field: str) -> Iterator[Finding]:
+    if written and written not in ha.REGION_AFFINITIES:
+        yield Finding.not_supported(field, written, ha.REGION_AFFINITIES)
+
+
+def _twins(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding]:
+    annotations = shoot.metadata.annotations
+    twin = annotations.get(names.HIGH_AVAILABILITY)
+    if twin is not None:
+        parsed = ha.parse_twin(twin)
+        if parsed is None:
+            yield Finding.invalid(
+                f"{base}{ha.TWIN_FIELD}",
+                twin,
+                f"must be the JSON of {ha.DOCUMENT_FIELD}, e.g. "
+                '{"enabled":true,"type":"multi-zone"}',
+            )
+        else:
+            yield from _document(parsed, f"{base}{ha.TWIN_FIELD}")
+    affinity = annotations.get(names.REGION_AFFINITY)
+    if affinity is not None:
+        field = f"{base}{_TWIN_AFFINITY}"
+        control_plane = shoot.spec.kubernetes.control_plane
+        written = control_plane.region_affinity if control_plane is not None else ""
+        if affinity not in ha.REGION_AFFINITIES:
+            yield Finding.not_supported(field, affinity, ha.REGION_AFFINITIES)
+        elif written and written != affinity:
+            yield Finding.invalid(
+                field, affinity, f"contradicts {base}{_AFFINITY}, remove the annotation"
+            )
+
+
+def _contradictions(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding]:
+    found = [*ha.spellings(shoot)]
+    for other in found[1:]:
+        first = found[0]
+        if other.value.type != first.value.type:
+            yield Finding.invalid(
+                f"{base}{other.field}",
+                other.value.type,
+                f"contradicts {base}{first.field} ({first.value.type}), keep one of them",
+            )
+
+
+def _field(shoot: Shoot | ShootTemplate) -> str:
+    """Name the place that says which type is wanted."""
+    found = next(iter(ha.spellings(shoot)), None)
+    if found is None or found.field == ha.DOCUMENT_FIELD:
+        return f"{ha.DOCUMENT_FIELD}.type"
+    return found.field
+
+
+def _lowered(shoot: Shoot | ShootTemplate, before: HighAvailability, base: str) -> Finding:
+    found = next(iter(ha.spellings(shoot)), None)
+    place = found.field if found is not None else ha.DOCUMENT_FIELD
+    field = f"{place}.failureTolerance" if place != ha.UPSTREAM_FIELD else place
+    return Finding.forbidden(
+        f"{base}{field}", f"cannot be lowered, keep {before.failure_tolerance}"
+    )

@@ -1,0 +1,140 @@
+"""The gardenlet of a ManagedSeed, or of a template for one."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Final
+
+from webhook.admission.decision import Finding
+from webhook.api import identifiers, quantity
+from webhook.api.managedseeds import (
+    Gardenlet,
+    GardenletConfiguration,
+    GardenletDeployment,
+    GardenletImage,
+    GardenletResources,
+)
+from webhook.api.meta import Quantity
+from webhook.api.quantity import QuantityError
+
+API_VERSION: Final = "gardenlet.config.gardener.cloud/v1alpha1"
+KIND: Final = "GardenletConfiguration"
+_BOOTSTRAPS: Final = ("ServiceAccount", "BootstrapToken", "None")
+_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+
+
+def judge(gardenlet: Gardenlet, base: str) -> Iterator[Finding]:
+    """Judge deployment, configuration and bootstrap; `base` is the gardenlet's path."""
+    if gardenlet.deployment is not None:
+        yield from _deployment(gardenlet.deployment, f"{base}.deployment")
+    if gardenlet.bootstrap and gardenlet.bootstrap not in _BOOTSTRAPS:
+        yield Finding.not_supported(f"{base}.bootstrap", gardenlet.bootstrap, _BOOTSTRAPS)
+    if gardenlet.config is not None:
+        yield from _configuration(gardenlet.config, f"{base}.config")
+        yield from _connection(gardenlet, gardenlet.config, f"{base}.config.gardenClientConnection")
+
+
+def judge_change(old: Gardenlet, new: Gardenlet, base: str) -> Iterator[Finding]:
+    """Refuse to change how a gardenlet came to be."""
+    if old.bootstrap is not None and old.bootstrap != new.bootstrap:
+        yield Finding.immutable(f"{base}.bootstrap", new.bootstrap)
+    if old.merge_with_parent is not None and old.merge_with_parent != new.merge_with_parent:
+        yield Finding.immutable(f"{base}.mergeWithParent", new.merge_with_parent)
+
+
+def _deployment(deployment: GardenletDeployment, base: str) -> Iterator[Finding]:
+    for value, name in (
+        (deployment.replica_count, "replicaCount"),
+        (deployment.revision_history_limit, "revisionHistoryLimit"),
+    ):
+        if value is not None and value < 0:
+            yield Finding.invalid(f"{base}.{name}", value, "must not be negative")
+    account = deployment.service_account_name
+    if account is not None:
+        for error in identifiers.subdomain_errors(account):
+            yield Finding.invalid(f"{base}.serviceAccountName", account, error)
+    for key, label in deployment.pod_labels.items():
+        yield from _key(key, f"{base}.podLabels")
+        for error in identifiers.label_value_errors(label):
+            yield Finding.invalid(f"{base}.podLabels[{key}]", label, error)
+    for key in deployment.pod_annotations:
+        yield from _key(key.lower(), f"{base}.podAnnotations")
+    if deployment.image is not None:
+        yield from _image(deployment.image, f"{base}.image")
+
+
+def _key(key: str, field: str) -> Iterator[Finding]:
+    for error in identifiers.label_key_errors(key):
+        yield Finding.invalid(field, key, error)
+
+
+def _image(image: GardenletImage, base: str) -> Iterator[Finding]:
+    for value, name in ((image.ref, "ref"), (image.repository, "repository"), (image.tag, "tag")):
+        if value == "":
+            yield Finding.invalid(f"{base}.{name}", "", "must not be empty, remove it")
+    if image.ref and (image.repository or image.tag):
+        yield Finding.forbidden(f"{base}.ref", "give either ref or repository and tag")
+    if image.pull_policy and image.pull_policy not in _PULL_POLICIES:
+        yield Finding.not_supported(f"{base}.pullPolicy", image.pull_policy, _PULL_POLICIES)
+
+
+def _configuration(config: GardenletConfiguration, base: str) -> Iterator[Finding]:
+    if (config.api_version, config.kind) != (API_VERSION, KIND):
+        yield Finding.invalid(
+            base, f"{config.api_version} {config.kind}", f"must be a {KIND} of {API_VERSION}"
+        )
+    if config.seed_config is not None and config.seed_config.metadata.name:
+        yield Finding.forbidden(
+            f"{base}.seedConfig.metadata.name", "the seed is named after the ManagedSeed, remove it"
+        )
+    if config.resources is not None:
+        yield from _resources(config.resources, f"{base}.resources")
+
+
+def _resources(resources: GardenletResources, base: str) -> Iterator[Finding]:
+    faults: list[Finding] = []
+    capacity = _amounts(resources.capacity, f"{base}.capacity", faults)
+    reserved = _amounts(resources.reserved, f"{base}.reserved", faults)
+    yield from faults
+    for name, amount in reserved.items():
+        field = f"{base}.reserved.{name}"
+        if name not in resources.capacity:
+            yield Finding.invalid(
+                field, str(amount), f"nothing can be reserved without a capacity of {name}"
+            )
+        elif name in capacity and amount > capacity[name]:
+            yield Finding.invalid(
+                field, str(amount), f"must not exceed the capacity ({capacity[name]})"
+            )
+
+
+def _amounts(
+    written: Mapping[str, Quantity], base: str, faults: list[Finding]
+) -> dict[str, Decimal]:
+    amounts = {}
+    for name, text in written.items():
+        try:
+            amounts[name] = quantity.parse(text)
+        except QuantityError as error:
+            faults.append(Finding.invalid(f"{base}.{name}", text, str(error)))
+    return amounts
+
+
+def _connection(
+    gardenlet: Gardenlet, config: GardenletConfiguration, base: str
+) -> Iterator[Finding]:
+    connection = config.garden_client_connection
+    if connection is None:
+        return
+    if gardenlet.bootstrap == "None":
+        if not connection.kubeconfig and gardenlet.merge_with_parent is False:
+            yield Finding.required(f"{base}.kubeconfig", "needed where nothing bootstraps one")
+        for value, name in (
+            (connection.bootstrap_kubeconfig, "bootstrapKubeconfig"),
+            (connection.kubeconfig_secret, "kubeconfigSecret"),
+        ):
+            if value is not None:
+                yield Finding.forbidden(f"{base}.{name}", "not used with bootstrap None, remove it")
+    elif connection.kubeconfig:
+        yield Finding.forbidden(
+            f"{base}.kubeconfig", "the bootstrap makes one, remove it or set bootstrap: None"
+        )

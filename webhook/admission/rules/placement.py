@@ -1,0 +1,101 @@
+"""Whether a seed can take a shoot that somebody puts there by hand."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Final
+
+from webhook.admission.decision import Finding
+from webhook.api.cloudprofiles import CloudProfileSpec
+from webhook.api.meta import ObjectKey
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.domain import capacity, ha, profiles, selection, taints, usage, zones
+from webhook.domain.capacity import CapacityError
+from webhook.state.snapshot import Snapshot
+from webhook.state.totals import SEED_USAGE
+
+_FIELD: Final = "spec.seedName"
+
+
+def judge(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Iterator[Finding]:
+    """List everything that speaks against the seed."""
+    if seed.is_deleting:
+        yield _refused(seed, "is being deleted")
+    if not taints.tolerates(taints.read(shoot.spec.tolerations), seed.spec.taints):
+        names = ", ".join(taint.key for taint in seed.spec.taints)
+        yield _refused(seed, f"has taints ({names}) that spec.tolerations do not tolerate")
+    offer = profiles.find(shoot.spec, key.namespace, snapshot.look_up)
+    yield from _selectors(shoot, seed, offer)
+    yield from _restrictions(shoot, seed)
+    yield from _zones(shoot, seed)
+    yield from _room(shoot, seed, key, snapshot)
+
+
+def _refused(seed: Seed, why: str) -> Finding:
+    return Finding.denied(f"seed {seed.name} {why}", _FIELD)
+
+
+def _selectors(shoot: Shoot, seed: Seed, offer: CloudProfileSpec | None) -> Iterator[Finding]:
+    labels = seed.metadata.labels
+    chosen = offer.seed_selector if offer is not None else None
+    if not selection.labels(chosen).matches(labels):
+        yield _refused(seed, "does not match the seedSelector of the cloud profile")
+    if not selection.labels(shoot.spec.seed_selector).matches(labels):
+        yield _refused(seed, "does not match spec.seedSelector")
+    provider = seed.spec.provider.type
+    allowed = chosen.provider_types if chosen is not None else ()
+    if not selection.provider_matches(provider, shoot.spec.provider.type, allowed):
+        wanted = ", ".join(allowed) or shoot.spec.provider.type
+        yield _refused(seed, f"runs on {provider}, the shoot may be on {wanted}")
+    own = shoot.spec.seed_selector.provider_types if shoot.spec.seed_selector is not None else ()
+    if own and provider not in own:
+        yield _refused(seed, f"runs on {provider}, spec.seedSelector.providerTypes lacks it")
+
+
+def _restrictions(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
+    supported = {restriction.name for restriction in seed.spec.access_restrictions}
+    for restriction in shoot.spec.access_restrictions:
+        if restriction.name not in supported:
+            yield _refused(seed, f"does not support access restriction {restriction.name}")
+
+
+def _zones(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
+    availability = ha.effective(shoot)
+    found = zones.seed_zones(seed)
+    if availability.type == ha.MULTI_ZONE:
+        if not zones.is_multi_zonal(seed):
+            yield _refused(seed, f"is not multi-zonal, it has {len(found)} zones")
+        elif len(found) < availability.zones_needed:
+            yield _refused(
+                seed,
+                f"has {len(found)} zones, failureTolerance {availability.failure_tolerance} needs "
+                f"{availability.zones_needed}",
+            )
+    control_plane = shoot.spec.control_plane
+    pinned = control_plane.zones if control_plane is not None else ()
+    missing = [zone for zone in pinned if zone not in found]
+    if missing:
+        yield _refused(seed, f"lacks zones {', '.join(missing)} of spec.controlPlane.zones")
+
+
+def _room(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Iterator[Finding]:
+    """Count what is on the seed, assumed placements included, without this shoot."""
+    options = snapshot.options
+    try:
+        allocatable = capacity.parse(seed.status.allocatable)
+    except CapacityError as error:
+        yield _refused(seed, f"has a capacity that cannot be read: {error}")
+        return
+    used: Mapping[str, Decimal] = snapshot.total(SEED_USAGE, seed.name)
+    stored = snapshot.get(Shoot, key)
+    if stored is not None and seed.name in usage.seeds(stored):
+        mine = usage.of(stored, options.usage)
+        used = {name: amount - mine.get(name, Decimal(0)) for name, amount in used.items()}
+    wanted = usage.of(shoot, options.usage)
+    lacking = capacity.lacking(used, wanted, allocatable)
+    if lacking is not None:
+        yield _refused(
+            seed,
+            f"is full: {used.get(lacking, Decimal(0))} of {allocatable[lacking]} {lacking} are "
+            "taken, choose another",
+        )

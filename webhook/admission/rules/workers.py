@@ -1,0 +1,159 @@
+"""Worker pools by themselves: names, bounds, surge, and at least one node a zone."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from webhook.admission.decision import TOO_LONG, Finding
+from webhook.api import identifiers
+from webhook.api.workers import Worker
+from webhook.domain.options import WorkerRule
+
+MAX_NAME: Final = 15
+_PERCENT: Final = re.compile(r"[0-9]+%\Z")
+_VOLUME_SIZE: Final = re.compile(r"[0-9]+Gi\Z")
+
+
+def judge(
+    workers: Sequence[Worker],
+    old: Sequence[Worker],
+    base: str,
+    rule: WorkerRule = "every-pool",
+) -> Iterator[Finding]:
+    """Judge all pools; `base` is the path of their list.
+
+    A pool that is stored just so is not judged again, but for its number of nodes: who changes a
+    label of an old cluster is not made to mend it first, only told.
+    """
+    stored = {worker.name: worker for worker in old}
+    seen: set[str] = set()
+    for index, worker in enumerate(workers):
+        field = f"{base}[{index}]"
+        if worker.name in seen:
+            yield Finding.duplicate(f"{field}.name", worker.name, "give each pool its own name")
+        seen.add(worker.name)
+        if stored.get(worker.name) != worker:
+            yield from _pool(worker, field)
+    if workers and tuple(workers) != tuple(old):
+        yield from _system_components(workers, base)
+    if rule == "every-pool":
+        yield from _every_pool(workers, stored, base)
+    else:
+        yield from _system_component_pools(workers, stored, base)
+
+
+def _pool(worker: Worker, field: str) -> Iterator[Finding]:
+    yield from _name(worker.name, f"{field}.name")
+    for bound, name in ((worker.minimum, "minimum"), (worker.maximum, "maximum")):
+        if bound < 0:
+            yield Finding.invalid(f"{field}.{name}", bound, "must not be negative")
+    if worker.maximum < worker.minimum:
+        yield Finding.forbidden(
+            f"{field}.maximum", f"must be at least minimum ({worker.minimum}), raise it"
+        )
+    if not worker.machine.type:
+        yield Finding.required(f"{field}.machine.type", "name a machine type of the cloud profile")
+    if worker.volume is not None and not _VOLUME_SIZE.match(worker.volume.size):
+        yield Finding.invalid(
+            f"{field}.volume.size", worker.volume.size, "write whole gibibytes, e.g. 50Gi"
+        )
+    if worker.priority is not None and worker.priority < -1:
+        yield Finding.invalid(f"{field}.priority", worker.priority, "must be -1 or more")
+    yield from _update(worker, field)
+
+
+def _name(name: str, field: str) -> Iterator[Finding]:
+    if not name:
+        yield Finding.required(field, "give the pool a name")
+        return
+    if len(name) > MAX_NAME:
+        yield Finding(field, f"may not be more than {MAX_NAME} characters", TOO_LONG, name)
+    for error in identifiers.dns1123_label_errors(name):
+        yield Finding.invalid(field, name, error)
+
+
+def _update(worker: Worker, field: str) -> Iterator[Finding]:
+    surge = worker.max_surge if worker.max_surge is not None else 1
+    unavailable = worker.max_unavailable if worker.max_unavailable is not None else 0
+    for value, name in ((surge, "maxSurge"), (unavailable, "maxUnavailable")):
+        if isinstance(value, str) and not _PERCENT.match(value):
+            yield Finding.invalid(
+                f"{field}.{name}", value, "write a number of nodes or a percentage such as 25%"
+            )
+        elif isinstance(value, int) and value < 0:
+            yield Finding.invalid(f"{field}.{name}", value, "must not be negative")
+    amount = _amount(unavailable)
+    if isinstance(unavailable, str) and amount is not None and amount > 100:
+        yield Finding.invalid(f"{field}.maxUnavailable", unavailable, "must not exceed 100%")
+    if amount == 0 and _amount(surge) == 0:
+        yield Finding.invalid(
+            f"{field}.maxUnavailable",
+            unavailable,
+            "may not be 0 while maxSurge is 0, or no node could ever be replaced",
+        )
+
+
+def _amount(value: int | str) -> int | None:
+    if isinstance(value, int):
+        return value
+    # Nothing beyond a few digits is a percentage; more would cost time to read.
+    return int(value[:-1]) if _PERCENT.match(value) and len(value) < 12 else None
+
+
+def _system_components(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
+    if not any(worker.maximum > 0 and allows_system_components(worker) for worker in workers):
+        yield Finding.forbidden(
+            base,
+            "at least one pool with maximum above 0 must allow system components, "
+            "set systemComponents.allow: true on one",
+        )
+
+
+def allows_system_components(worker: Worker) -> bool:
+    """Tell whether a pool may run system components; one that does not say may."""
+    return worker.system_components is None or worker.system_components.allow
+
+
+def _every_pool(
+    workers: Sequence[Worker], stored: dict[str, Worker], base: str
+) -> Iterator[Finding]:
+    """Document 002: each pool can have a node in each of its zones."""
+    for index, worker in enumerate(workers):
+        if _is_short(worker):
+            yield _short(worker, stored.get(worker.name), f"{base}[{index}].maximum")
+
+
+def _system_component_pools(
+    workers: Sequence[Worker], stored: dict[str, Worker], base: str
+) -> Iterator[Finding]:
+    """Gardener's rule: of the pools with the same zones one that suffices is enough."""
+    short: dict[frozenset[str], int] = {}
+    sufficient: set[frozenset[str]] = set()
+    for index, worker in enumerate(workers):
+        if worker.maximum > 0 and allows_system_components(worker):
+            zones = frozenset(worker.zones)
+            if worker.maximum >= len(worker.zones):
+                sufficient.add(zones)
+            else:
+                short[zones] = index
+    for zones, index in short.items():
+        if zones not in sufficient:
+            worker = workers[index]
+            yield _short(worker, stored.get(worker.name), f"{base}[{index}].maximum")
+
+
+def _is_short(worker: Worker) -> bool:
+    return 0 < worker.maximum < len(worker.zones)
+
+
+def _short(worker: Worker, old: Worker | None, field: str) -> Finding:
+    zones = len(worker.zones)
+    found = Finding.forbidden(
+        field,
+        f"pool {worker.name} has {zones} zones but at most {worker.maximum} nodes, so some zones "
+        f"never get one: raise maximum to {zones} or remove zones",
+    )
+    unchanged = (
+        old is not None and old.maximum == worker.maximum and len(old.zones) == len(worker.zones)
+    )
+    return found.softened() if unchanged else found
