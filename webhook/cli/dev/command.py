@@ -102,7 +102,7 @@ async def _live(
     console.print("starting Espalier ...")
     ports = (arguments.port, arguments.http_port)
     server = Server(
-        plane.directory, plane.kubeconfig, ports, f"--client-ca-file={plane.admin.ca_file}"
+        plane.directory, plane.kubeconfig, ports, f"--client-ca={plane.admin.ca_file}"
     )
     beside = Plane(plane.directory)
     beside.steps = [server]

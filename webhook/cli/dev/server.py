@@ -33,9 +33,13 @@ class Server(Process):
             "serve",
             f"--kubeconfig={self._kubeconfig}",
             "--host=127.0.0.1",
+            "--http-host=127.0.0.1",
             f"--port={self._port}",
             f"--http-port={self._http_port}",
             f"--advertise-url={self.url}",
+            # Nobody routes around a server on a laptop, so there is nothing to wait for.
+            "--drain-quiet=0",
+            "--log-format=text",
             *self._flags,
         ]
         return Launch(arguments, f"http://127.0.0.1:{self._http_port}/readyz")
