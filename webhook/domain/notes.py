@@ -29,7 +29,11 @@ class Notes:
 def read(raw: Raw | None) -> Notes | None:
     """Read an object's notes; a text that is none of ours counts as no note."""
     annotations = _mapping(_mapping(raw).get("metadata")).get("annotations")
-    text = _mapping(annotations).get(ANNOTATION)
+    return parse(_mapping(annotations).get(ANNOTATION))
+
+
+def parse(text: Any) -> Notes | None:
+    """Read notes as they are written into the annotation."""
     if not isinstance(text, str):
         return None
     try:

@@ -11,6 +11,7 @@ Mode: TypeAlias = Literal["deny", "warn", "off"]
 WorkerRule: TypeAlias = Literal["every-pool", "system-components"]
 Strategy: TypeAlias = Literal["SameRegion", "MinimalDistance"]
 Engine: TypeAlias = Literal["built-in", "kube-scheduler"]
+Effect: TypeAlias = Literal["tortoise", "none"]
 
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
@@ -100,6 +101,26 @@ class SchedulingOptions:
     garden_namespace: str = "garden"
 
 
+@dataclass(frozen=True, slots=True)
+class ScalingOptions:
+    """How scheduled scaling takes effect; the bounds are those of the Tortoise beside us."""
+
+    effect: Effect = "tortoise"
+    """`none` leaves it to a Tortoise that reads constraints itself."""
+    minimum_min_replicas: int = 3
+    maximum_max_replicas: int = 100
+    minimum_resources: Mapping[str, str] = field(
+        default_factory=lambda: {"cpu": "50m", "memory": "50Mi"}
+    )
+    maximum_resources: Mapping[str, str] = field(
+        default_factory=lambda: {"cpu": "10", "memory": "10Gi"}
+    )
+    unlearn: bool = True
+    """Whether a window is kept from raising what Tortoise recommends for its hours."""
+    resources_deadline_seconds: float = 600
+    """After this long in a window, pods that are still below a floor are reported."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The operator's settings, one section for each family of rules, all with defaults.
@@ -116,3 +137,4 @@ class Options:
     scheduling: SchedulingOptions = field(default_factory=SchedulingOptions)
     usage: UsageOptions = field(default_factory=UsageOptions)
     capacity: CapacityOptions = field(default_factory=CapacityOptions)
+    scaling: ScalingOptions = field(default_factory=ScalingOptions)

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from webhook.api import names
-from webhook.api.core import ConfigMap, Secret
+from webhook.api.core import ConfigMap, HorizontalPodAutoscaler, Secret
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, Project, SecretBinding
 from webhook.api.registrations import ControllerRegistration
+from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
-from webhook.domain import ha, regions, usage
+from webhook.domain import ha, notes, regions, schedules, usage
 
 T = TypeVar("T", bound=Object)
 
@@ -97,6 +98,19 @@ def _kinds_of_registration(registration: ControllerRegistration) -> Iterable[str
     )
 
 
+def _tortoise_of_scaling(scaling: ScheduledScaling) -> Iterable[str]:
+    return (str(ObjectKey(scaling.namespace, scaling.spec.target_refs.tortoise_name)),)
+
+
+def _autoscaler_of_tortoise(tortoise: Tortoise) -> Iterable[str]:
+    return (str(ObjectKey(tortoise.namespace, schedules.autoscaler_of(tortoise))),)
+
+
+def _tortoise_in_notes(obj: Tortoise | HorizontalPodAutoscaler) -> Iterable[str]:
+    found = notes.parse(obj.metadata.annotations.get(notes.ANNOTATION))
+    return (str(ObjectKey(obj.namespace, found.tortoise)),) if found else ()
+
+
 CHILDREN_BY_OWNER: Final = Index("children_by_owner", Object, _owners)
 """Objects of any kind by the uid of an owner."""
 
@@ -155,6 +169,16 @@ REGISTRATIONS_BY_KIND: Final = Index(
 )
 """ControllerRegistrations by the `kind/type` that they are primary for."""
 
+SCALINGS_BY_TORTOISE: Final = Index("scalings_by_tortoise", ScheduledScaling, _tortoise_of_scaling)
+"""ScheduledScalings by the key of their Tortoise."""
+
+TORTOISES_BY_AUTOSCALER: Final = Index("tortoises_by_autoscaler", Tortoise, _autoscaler_of_tortoise)
+"""Tortoises by the key of their HorizontalPodAutoscaler."""
+
+NOTED_TORTOISES: Final = Index("noted_tortoises", Tortoise, _tortoise_in_notes)
+NOTED_AUTOSCALERS: Final = Index("noted_autoscalers", HorizontalPodAutoscaler, _tortoise_in_notes)
+"""What carries notes of raised values, by the key of the Tortoise that they name."""
+
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,
     SHOOTS_BY_SEED,
@@ -171,4 +195,8 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     DEFAULT_DOMAINS,
     AUTOSCALERS_BY_TARGET,
     REGISTRATIONS_BY_KIND,
+    SCALINGS_BY_TORTOISE,
+    TORTOISES_BY_AUTOSCALER,
+    NOTED_TORTOISES,
+    NOTED_AUTOSCALERS,
 )

@@ -101,9 +101,7 @@ async def _live(
     await landscape.install(client, clock)
     console.print("starting Espalier ...")
     ports = (arguments.port, arguments.http_port)
-    server = Server(
-        plane.directory, plane.kubeconfig, ports, f"--client-ca={plane.admin.ca_file}"
-    )
+    server = Server(plane.directory, plane.kubeconfig, ports, f"--client-ca={plane.admin.ca_file}")
     beside = Plane(plane.directory)
     beside.steps = [server]
     async with beside, _supervised(beside), asyncio.TaskGroup() as tasks:
