@@ -141,6 +141,16 @@ def say(text: str, content_type: str = "text/html", status: int = 200) -> Act:
     return act
 
 
+def stall() -> Act:
+    """Take the request and never answer it."""
+
+    async def act(request: web.Request) -> web.StreamResponse:
+        await request.app[CLOSING].wait()
+        return web.Response()
+
+    return act
+
+
 def page(*items: Mapping[str, Any], version: str, token: str = "") -> Act:
     metadata = {"resourceVersion": version} | ({"continue": token} if token else {})
     return answer({"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items})

@@ -4,14 +4,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final
 
-import msgspec
-
 from webhook.api.decode import decode
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Object
 from webhook.cluster import requests
 from webhook.cluster.client import Client
-from webhook.cluster.errors import ApiError, NotFoundError
+from webhook.cluster.errors import UNREADABLE, ApiError, NotFoundError
 from webhook.state.questions import Answers, Get, MayI, Question
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -32,7 +30,7 @@ async def answer(client: Client, questions: Iterable[Question], seconds: float) 
     try:
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             tasks = [group.create_task(_ask(client, question, seconds)) for question in asked]
-    except* (ApiError, TimeoutError, msgspec.MsgspecError) as failures:
+    except* (ApiError, TimeoutError, *UNREADABLE) as failures:
         failure = failures.exceptions[0]
     if failure is not None:
         why = str(failure) or "no answer in time"

@@ -33,6 +33,9 @@ STALE_AFTER: Final = 10.0
 # Long enough for any watch that works to show our write, short enough for one that was lost.
 ASSUMED_FOR: Final = timedelta(seconds=60)
 
+# A TLS handshake takes a few milliseconds of the loop; dozens at once would stall it.
+_BETWEEN_STARTS: Final = 0.004
+
 _NONE: Final[frozenset[type[Object]]] = frozenset()
 
 
@@ -91,6 +94,8 @@ class Cache:
         self._synced = asyncio.Event()
         self._unserved: frozenset[type[Object]] = frozenset()
         self._lost: tuple[_Watched, ...] = tuple(self._watched.values())
+        self.on_change: Callable[[], None] = lambda: None
+        """Called whenever a kind is gained, lost, synced or left."""
 
     @property
     def synced(self) -> bool:
@@ -102,14 +107,17 @@ class Cache:
 
     async def run(self) -> None:
         """Follow all kinds until cancelled."""
+        gc.freeze()  # a full collection takes 30 ms for what is imported alone
         self._wake_on(CustomResourceDefinition, _is_defined_by)
         self._wake_on(APIService, _is_served_by)
         async with asyncio.TaskGroup() as group:
             for watched in self._watched.values():
                 name = f"watch {watched.informer.kind.resource}"
                 group.create_task(watched.reflector.run(), name=name)
+                await asyncio.sleep(_BETWEEN_STARTS)
             await self._synced.wait()
-            _freeze()
+            gc.collect()  # the garbage of filling memory, and nothing else any more
+            gc.freeze()
 
     def snapshot(self, answers: Answers | None = None) -> Snapshot:
         """Show memory as it is now, until the next turn of the loop."""
@@ -219,10 +227,10 @@ class Cache:
             if each.standing.served and each.standing.lost_since is not None
         )
         # Something must have been listed: a server that refuses everything is not an empty one.
-        if all(each.standing.is_settled for each in everything) and any(
-            each.standing.synced for each in everything
-        ):
+        is_reachable = any(each.standing.synced for each in everything)
+        if is_reachable and all(each.standing.is_settled for each in everything):
             self._synced.set()
+        self.on_change()
 
     def _wake_on(self, model: type[T], concerns: Callable[[T, Kind], bool]) -> None:
         """Try a kind again at once when what defines it appears or changes."""
@@ -243,9 +251,3 @@ def _is_defined_by(definition: CustomResourceDefinition, kind: Kind) -> bool:
 
 def _is_served_by(service: APIService, kind: Kind) -> bool:
     return service.name == f"{kind.version}.{kind.group}"
-
-
-def _freeze() -> None:
-    """Take what is remembered out of the garbage collector's sight: it would only find it alive."""
-    gc.collect()
-    gc.freeze()

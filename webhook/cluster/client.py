@@ -1,5 +1,6 @@
 """Send requests to an API server, each with a deadline, and read what it answers."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
@@ -14,6 +15,7 @@ from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.cluster import requests
 from webhook.cluster.config import Access, ConfigError, Credentials
 from webhook.cluster.errors import (
+    UNREADABLE,
     ApiError,
     QuietError,
     UnauthorizedError,
@@ -22,11 +24,13 @@ from webhook.cluster.errors import (
     excerpt,
     of_response,
 )
+from webhook.cluster.nesting import decode_outside
 from webhook.cluster.requests import Propagation, Request, Selection
 
 REQUEST_SECONDS: Final = 15.0
 PAGE_SECONDS: Final = 60.0
 CONNECT_SECONDS: Final = 10.0
+SILENCE_SECONDS: Final = 30.0
 
 # Longer than any event can be: etcd takes 1.5 MiB by default, and few raise that tenfold.
 _LONGEST_LINE: Final = 32 * 2**20
@@ -152,8 +156,8 @@ class Client:
         """Read one page of a list, its items not yet decoded."""
         body = await self.send(requests.list_page(selection, token, limit), PAGE_SECONDS)
         try:
-            answer = _LIST.decode(body)
-        except msgspec.MsgspecError as error:
+            answer = decode_outside(_LIST, body)
+        except UNREADABLE as error:
             raise UnreadableError(200, f"no list but {excerpt(body)}") from error
         return Page(answer.items or (), answer.metadata.resource_version, answer.metadata.next)
 
@@ -162,19 +166,21 @@ class Client:
         body = await self.send(request, timeout)
         try:
             return msgspec.json.decode(body, type=dict[str, Any])
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise UnreadableError(200, f"no object but {excerpt(body)}") from error
 
     async def send(self, request: Request, timeout: float = REQUEST_SECONDS) -> bytes:
         """Send a request and give the JSON that answers it; raises an ApiError otherwise."""
-        limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
+        limits = aiohttp.ClientTimeout(
+            total=timeout, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS
+        )
         with _as_unreachable(request):
             async with await self._begin(request, limits) as response:
                 return await response.read()
 
     @asynccontextmanager
     async def stream(
-        self, request: Request, *, total: float, idle: float
+        self, request: Request, *, opening: float, idle: float, total: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch; inside, it is established and gives one event a line until it ends.
 
@@ -182,7 +188,8 @@ class Client:
         """
         limits = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS, sock_read=idle)
         with _as_unreachable(request):
-            response = await self._begin(request, limits)
+            async with asyncio.timeout(opening):
+                response = await self._begin(request, limits)
         async with response:
             yield _lines(response.content, request)
 

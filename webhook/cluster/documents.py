@@ -7,6 +7,8 @@ import msgspec
 from webhook.api.decode import Fault, decode, faults
 from webhook.api.kinds import Kind
 from webhook.api.meta import Object, ObjectKey
+from webhook.cluster.errors import UNREADABLE
+from webhook.cluster.nesting import decode_outside
 from webhook.state.store import Entry
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -39,11 +41,11 @@ _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 def read(kind: Kind, document: bytes | msgspec.Raw) -> Document:
     """Read an object; one that does not decode is kept with its faults.
 
-    Raises msgspec's error for what is not even named.
+    Raises one of the `UNREADABLE` for what is not even named.
     """
     try:
         obj = decode(kind.model, document)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         entry: Entry[Object] = Entry(None, _raw(kind, document), _faults(kind, document, error))
         return gone(document)._replace(entry=entry)
     _forget_last_applied(obj)
@@ -52,13 +54,13 @@ def read(kind: Kind, document: bytes | msgspec.Raw) -> Document:
 
 def gone(document: bytes | msgspec.Raw) -> Document:
     """Read only which object it was and with which version it went."""
-    metadata = _NAMED.decode(document).metadata
+    metadata = decode_outside(_NAMED, document).metadata
     return Document(ObjectKey(metadata.namespace, metadata.name), metadata.resource_version, None)
 
 
 def strip(document: bytes | msgspec.Raw) -> bytes:
     """Copy an object without the bookkeeping of its writers, which nobody here reads."""
-    members = _MEMBERS.decode(document)
+    members = decode_outside(_MEMBERS, document)
     metadata: dict[str, Any] = _MEMBERS.decode(members["metadata"])
     metadata.pop(_MANAGED_FIELDS, None)
     if "annotations" in metadata:
@@ -79,11 +81,9 @@ def _forget_last_applied(obj: Object) -> None:
         del annotations[_LAST_APPLIED]
 
 
-def _faults(
-    kind: Kind, document: bytes | msgspec.Raw, error: msgspec.MsgspecError
-) -> tuple[Fault, ...]:
+def _faults(kind: Kind, document: bytes | msgspec.Raw, error: Exception) -> tuple[Fault, ...]:
     try:
         found = faults(kind, msgspec.json.decode(document))
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         found = ()
     return found or (Fault("", str(error)),)

@@ -10,6 +10,9 @@ from webhook.api import status as reasons
 # Enough of a foreign answer to recognise it by, not enough to flood a log.
 _EXCERPT: Final = 256
 
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding raises: for JSON that is not as it should be, broken text, endless nesting."""
+
 
 class ApiError(Exception):
     """A request that failed; `status` is the HTTP status, 0 if nobody answered."""
@@ -137,7 +140,7 @@ def of_status(
     """Read a Status object; anything else that an error came with is unreadable."""
     try:
         answer = _DECODER.decode(document)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return UnreadableError(status, f"no Status but {excerpt(bytes(document))}")
     if answer.kind != "Status":
         return UnreadableError(status, f"no Status but {excerpt(bytes(document))}")

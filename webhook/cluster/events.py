@@ -4,7 +4,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 import msgspec
 
-from webhook.cluster.errors import UnreadableError, excerpt, of_status
+from webhook.cluster.errors import UNREADABLE, UnreadableError, excerpt, of_status
+from webhook.cluster.nesting import decode_outside
 
 Change: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -47,14 +48,14 @@ _MARK: Final = msgspec.json.Decoder(_Mark)
 def decode(line: bytes) -> Changed | Bookmark:
     """Read one line; raises the error that the server sends, or UnreadableError."""
     try:
-        event = _EVENT.decode(line)
+        event = decode_outside(_EVENT, line)
         if event.type in _CHANGES:
             return Changed(cast("Change", event.type), event.object)
         if event.type == "BOOKMARK":
             metadata = _MARK.decode(event.object).metadata
             ends_list = (metadata.annotations or {}).get(_INITIAL_EVENTS_END) == "true"
             return Bookmark(metadata.resource_version, ends_list)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise UnreadableError(200, f"no event but {excerpt(line)}") from error
     if event.type == "ERROR":
         raise of_status(event.object, 200)

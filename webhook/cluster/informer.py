@@ -11,6 +11,7 @@ from webhook.api.decode import Fault
 from webhook.api.kinds import Kind
 from webhook.api.meta import Object, ObjectKey
 from webhook.cluster.documents import Document, gone, read
+from webhook.cluster.errors import UNREADABLE
 from webhook.cluster.events import Change
 from webhook.cluster.pacing import Pacer
 from webhook.state.memory import Memory
@@ -108,7 +109,7 @@ class Informer(Generic[T]):
     def _read(self, change: Change, document: msgspec.Raw) -> Document | None:
         try:
             found = read(self.kind, document) if change != "DELETED" else gone(document)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             logger.warning("object without a name", extra=self._fields | {"error": str(error)})
             return None
         if found.entry is not None and found.entry.faults:

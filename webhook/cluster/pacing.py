@@ -38,6 +38,8 @@ class Timing:
     """The server is asked to end each watch after a random time between these."""
     grace: float = 30.0
     """How much longer than asked a watch may live before it counts as hung."""
+    opening: float = 15.0
+    """How long a server may take to begin a watch."""
     idle: float = 150.0
     """How long a watch may be silent; servers send a bookmark every minute."""
     initial_idle: float = 10.0

@@ -59,8 +59,9 @@ class Sink(Protocol):
 
 
 class _Limits(TypedDict):
-    total: float
+    opening: float
     idle: float
+    total: float
 
 
 class Reflector:
@@ -206,8 +207,8 @@ class Reflector:
                 self._version = self._sink.event(*event)
             self._setbacks = self._silences = 0
             await self._pacer.breathe()
-        self.standing.lose(self._clock.monotonic())
         self.standing.restarts += 1
+        self.standing.lose(self._clock.monotonic())
 
     async def _commit(self, version: str) -> None:
         await self._sink.commit(version)
@@ -234,8 +235,8 @@ class Reflector:
         self._silences += 1
         if self._silences >= 2:
             self._version, self._silences = "", 0
-        self.standing.lose(self._clock.monotonic())
         self.standing.restarts += 1
+        self.standing.lose(self._clock.monotonic())
 
     async def _set_back(self, error: ApiError) -> None:
         """Wait, then go on from the last version, unless that is of no use any more."""
@@ -251,9 +252,9 @@ class Reflector:
         known = self.standing.failure
         level = logging.DEBUG if known and known.message == error.message else logging.WARNING
         logger.log(level, "watch failed", extra=self._about(error) | {"retry_in": delay})
+        self.standing.restarts += 1
         self.standing.lose(self._clock.monotonic())
         self.standing.fail(error)
-        self.standing.restarts += 1
         await self._pause(delay)
 
     async def _pause(self, delay: float) -> None:
@@ -268,7 +269,12 @@ class Reflector:
         return shortest + int((longest - shortest) * self._timing.chance())
 
     def _limits(self, seconds: int) -> _Limits:
-        return {"total": seconds + self._timing.grace, "idle": self._timing.idle}
+        timing = self._timing
+        return {
+            "opening": timing.opening,
+            "idle": timing.idle,
+            "total": seconds + timing.grace,
+        }
 
     @property
     def _fields(self) -> dict[str, object]:

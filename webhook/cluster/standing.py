@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from webhook.cluster.errors import ApiError
+from webhook.cluster.errors import ApiError, ThrottledError
 
-# A kind that the server answers for, but never with a list, holds nobody else up after this.
+# So many failures in a row are no hiccup.
 _PATIENCE: Final = 2
 
 
@@ -33,15 +33,13 @@ class Standing:
 
     @property
     def is_settled(self) -> bool:
-        """Say whether there is nothing to wait for, for now.
+        """Say whether a server that is reachable leaves nothing to wait for, for now.
 
-        A server that cannot be reached, or asks for patience, may still serve the kind.
+        A kind that fails again and again holds nobody else up, unless the server asks for patience.
         """
         if self.synced or not self.served:
             return True
-        return self.failures >= _PATIENCE and (
-            self.failure is not None and self.failure.status not in {0, 429}
-        )
+        return self.failures >= _PATIENCE and not isinstance(self.failure, ThrottledError)
 
     def lost_for(self, now: float) -> float:
         """Say for how many seconds the watch has been lost; a kind that is not served is not."""

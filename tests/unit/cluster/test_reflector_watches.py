@@ -1,5 +1,6 @@
 """How a reflector watches: where it resumes, when it waits, and what it does not believe."""
 
+import json
 import logging
 
 import pytest
@@ -199,6 +200,22 @@ async def test_an_object_that_does_not_decode_stops_nothing() -> None:
         await rig.until_shown(oak=5, elm=12)
         (faults,) = rig.informer.store.malformed.values()
         assert faults[0].path == "spec.seedName"
+        assert rig.reflector.standing.failures == 0
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "in pages"])
+async def test_an_object_nested_without_end_hides_no_other(streamed: bool) -> None:
+    deep = json.dumps(make_shoot("deep", 6)).replace('"alpha"', "[" * 9_990 + "]" * 9_990)
+    line = f'{{"type":"ADDED","object":{deep}}}\n'
+    listed = f'{{"metadata":{{"resourceVersion":"10"}},"items":[{deep},{json.dumps(OAK)}]}}'
+    acts = (
+        (stream(line, event("ADDED", OAK), bookmark("10", ends_list=True), line, hang=True),)
+        if streamed
+        else (fail(422, "Invalid"), say(listed, "application/json"), stream(line, hang=True))
+    )
+    async with following(*acts) as rig:
+        await rig.until_shown(oak=5)
+        assert [key.name for key in rig.informer.store.malformed] == ["deep"]
         assert rig.reflector.standing.failures == 0
 
 
