@@ -1,8 +1,14 @@
 """The two servers under one name: what a test asks of `server` must hold on both."""
 
+import asyncio
 from uuid import uuid4
 
+import aiohttp
 import pytest
+import pytest_asyncio
+
+from tests.behaviour.asking import prepare
+from tests.behaviour.samples import make_namespace
 
 
 @pytest.fixture(params=["embedded", "real"])
@@ -19,5 +25,24 @@ async def namespace(server):
     await server.kubectl("delete", "namespace", name, "--wait=false")
 
 
-def make_namespace(name: str) -> dict[str, object]:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+@pytest.fixture
+async def session(server):
+    """Plain HTTP with the administrator's certificate."""
+    context = await asyncio.to_thread(server.admin.context)
+    connector = aiohttp.TCPConnector(ssl=context)
+    async with aiohttp.ClientSession(server.url, connector=connector) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def places():
+    """Namespaces and definitions that read-only tests share, one of each for a server."""
+    return {}
+
+
+@pytest.fixture
+async def place(server, session, places):
+    """A namespace with a custom resource and an object of each kind, which nobody changes."""
+    if server.url not in places:
+        places[server.url] = await prepare(session, f"p{uuid4().hex[:8]}")
+    return places[server.url]

@@ -5,58 +5,17 @@ from uuid import uuid4
 
 import pytest
 
+from tests.behaviour.samples import make_definition
+
 pytestmark = pytest.mark.timeout(60)
-
-
-def make_definition(suffix: str) -> dict[str, object]:
-    schema = {
-        "type": "object",
-        "required": ["spec"],
-        "properties": {
-            "spec": {
-                "type": "object",
-                "required": ["size"],
-                "properties": {
-                    "size": {"type": "string", "enum": ["small", "large"]},
-                    "replicas": {"type": "integer", "default": 1, "minimum": 0},
-                },
-            },
-            "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
-        },
-    }
-    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"widgets.{suffix}.example.com"},
-        "spec": {
-            "group": f"{suffix}.example.com",
-            "scope": "Namespaced",
-            "names": {"plural": "widgets", "kind": "Widget", "shortNames": [f"w{suffix}"]},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": schema},
-                    "subresources": {"status": {}, "scale": scale},
-                    "additionalPrinterColumns": [
-                        {"name": "Size", "type": "string", "jsonPath": ".spec.size"},
-                        {"name": "Replicas", "type": "integer", "jsonPath": ".spec.replicas"},
-                    ],
-                }
-            ],
-        },
-    }
 
 
 @pytest.fixture
 async def widgets(server):
     """A custom resource of the test's own; its name is what kubectl calls it."""
-    suffix = f"t{uuid4().hex[:8]}"
-    definition = make_definition(suffix)
-    await server.kubectl("create", "-f", "-", input=definition)
-    name = f"widgets.{suffix}.example.com"
+    group = f"t{uuid4().hex[:8]}.example.com"
+    await server.kubectl("create", "-f", "-", input=make_definition(group))
+    name = f"widgets.{group}"
     await server.kubectl("wait", "--for=condition=Established", f"crd/{name}")
     yield name
     await server.kubectl("delete", "crd", name, "--wait=false")

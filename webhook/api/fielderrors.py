@@ -38,6 +38,12 @@ _WITHOUT_VALUE: Final = frozenset({REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL})
 ROOT: Final = "<nil>"
 
 
+class Verbatim(str):
+    """A value that is shown as it is, without quotes."""
+
+    __slots__ = ()
+
+
 class FieldError(NamedTuple):
     """One objection: the cause type, the field's path, the value refused and why."""
 
@@ -60,6 +66,8 @@ class FieldError(NamedTuple):
 
 
 def _written(value: Any) -> str:
+    if isinstance(value, Verbatim):
+        return str(value)
     if isinstance(value, str):
         return gotext.quote(value)
     if isinstance(value, int | float):

@@ -89,13 +89,13 @@ class Schema:
         _apply_defaults(value, self)
 
     def prune(self, value: Any, *, is_resource: bool = True) -> list[str]:
-        """Remove fields that the schema does not know, in place, and return their paths."""
+        """Remove fields that the schema does not know, in place; return their paths as found."""
         unknown: list[str] = []
         if is_resource and isinstance(value, dict):
             _prune_resource(value, self, unknown)
         else:
             _prune(value, self, "", unknown)
-        return sorted(unknown)
+        return unknown
 
     def validate(
         self, value: Any, old: Any = schemachecks.ABSENT, *, prefix: str = ""

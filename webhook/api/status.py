@@ -152,8 +152,8 @@ def method_not_allowed(resource: Qualified, action: str) -> StatusError:
 
 def not_acceptable(accepted: Sequence[str]) -> StatusError:
     """406: we cannot answer in any of the types asked for."""
-    message = "only the following media types are accepted: " + ", ".join(accepted)
-    return failure(HTTPStatus.NOT_ACCEPTABLE, NOT_ACCEPTABLE, message)
+    message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(accepted)}"
+    return failure(HTTPStatus.NOT_ACCEPTABLE, NOT_ACCEPTABLE, message, {})
 
 
 def already_exists(resource: Qualified, name: str) -> StatusError:
@@ -190,13 +190,12 @@ def too_large(message: str) -> StatusError:
     )
 
 
-def unsupported_media_type(accepted: Sequence[str], given: str) -> StatusError:
+def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
     """415: a body of a type that we do not read."""
     listed = ", ".join(accepted)
     message = (
         f"the body of the request was in an unknown format - accepted media types include: {listed}"
     )
-    del given  # Kubernetes does not repeat it
     return failure(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, UNSUPPORTED_MEDIA_TYPE, message)
 
 

@@ -9,13 +9,13 @@ from typing_extensions import override
 
 from webhook.api import gotext, status
 from webhook.apiserver import gojson
+from webhook.apiserver.protobuf import decoding as protobuf
 
 #: As kube-apiserver: three times etcd's limit.
 BODY_LIMIT: Final = 3 * 1024 * 1024
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
-_ACCEPTED: Final = (JSON, YAML, "application/vnd.kubernetes.protobuf", "application/cbor")
-_ACCEPTED_CUSTOM: Final = (JSON, YAML, "application/cbor")
+ACCEPTED: Final = (JSON, YAML, protobuf.MEDIA_TYPE)
 
 
 class Decoded(NamedTuple):
@@ -35,11 +35,10 @@ def media_type(content_type: str) -> str:
 
 
 def check_media_type(content_type: str, *, is_custom: bool) -> str:
-    """Return JSON or YAML, or refuse any other type of body."""
+    """Return a type that we read, or refuse any other type of body."""
     kind = media_type(content_type) or JSON
-    if kind not in (JSON, YAML):
-        accepted = _ACCEPTED_CUSTOM if is_custom else _ACCEPTED
-        raise status.unsupported_media_type(accepted, kind)
+    if kind not in (JSON, YAML) and (is_custom or kind != protobuf.MEDIA_TYPE):
+        raise status.unsupported_media_type(ACCEPTED)
     return kind
 
 
@@ -47,11 +46,20 @@ def decode(body: bytes, kind: str = JSON, *, strict: bool = True) -> Decoded:
     """Read a body; duplicates are looked for only if someone wants to know."""
     if kind == YAML:
         return decode_yaml(body)
+    if kind == protobuf.MEDIA_TYPE:
+        return _decode_protobuf(body)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise MalformedError(gojson.syntax_error(body) or str(error)) from error
     return Decoded(value, tuple(_duplicates(body)) if strict and body.count(b'"') else ())
+
+
+def _decode_protobuf(body: bytes) -> Decoded:
+    try:
+        return Decoded(protobuf.decode(body))
+    except protobuf.ProtobufError as error:
+        raise MalformedError(str(error)) from error
 
 
 def decode_yaml(body: bytes) -> Decoded:
@@ -60,16 +68,21 @@ def decode_yaml(body: bytes) -> Decoded:
     try:
         value = loader.get_single_data()
     except yaml.YAMLError as error:
-        raise MalformedError(f"error converting YAML to JSON: yaml: {_told(error)}") from error
+        raise MalformedError(f"yaml: {_told(error)}") from error
     finally:
         loader.dispose()
     return Decoded(value, tuple(loader.duplicates))
 
 
 def _told(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
+    """Say it as Go's YAML does, whose scanner and parser count lines differently."""
     problem = getattr(error, "problem", None) or str(error)
-    return f"line {mark.line + 1}: {problem}" if mark is not None else problem
+    for name in ("context_mark", "problem_mark"):
+        mark = getattr(error, name, None)
+        if mark is not None and mark.line:
+            line = mark.line + isinstance(error, yaml.scanner.ScannerError)
+            return f"line {line}: {problem}"
+    return problem
 
 
 class _Loader(yaml.CSafeLoader):

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from webhook.api import gotext
+
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LITERALS: Final = (b"true", b"false", b"null")
@@ -42,7 +44,7 @@ def _unexpected(data: bytes, position: int, context: str) -> _SyntaxError:
 def _escaped(char: int) -> str:
     names = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r"}
     if char >= 0x80:
-        return f"'{chr(char)}'"
+        return f"'{gotext.quote(chr(char))[1:-1]}'"
     shown = names.get(char) or f"\\x{char:02x}"
     return f"'{shown}'"
 

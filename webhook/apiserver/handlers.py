@@ -22,6 +22,7 @@ from webhook.apiserver.requests import Target, parse_path, verb_of
 from webhook.apiserver.resources import SCALE, Resource
 from webhook.apiserver.responses import Form
 
+_NAMED: Final = frozenset({"get", "update", "patch", "delete"})
 _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -38,6 +39,8 @@ class Handlers:
         if target is not None:
             resource = self._core.registry.get(target.group, target.version, target.resource)
         if target is None or resource is None:
+            if target is not None and self._core.registry.serves(target.group, target.version):
+                raise status.no_such_resource()
             return not_found_page()
         verb = verb_of(request.method, target, request.query)
         self._check_served(resource, target, verb)
@@ -57,11 +60,13 @@ class Handlers:
         verbs = resource.verbs
         if target.subresource:
             part = resource.subresources.get(target.subresource)
+            if part is None and resource.is_custom:
+                raise status.not_found(resource.qualified, target.name)
             if part is None:
                 raise status.no_such_resource()
             verbs = part.verbs
-        if verb == "" or verb not in verbs:
-            raise method_not_allowed(resource, verb)
+        if verb not in verbs or not (target.subresource or _fits(target, verb)):
+            raise _method_not_allowed()
 
     async def _answer(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         form = responses.negotiate(
@@ -132,9 +137,12 @@ def _returns_object(resource: Resource) -> bool:
     )
 
 
-def method_not_allowed(resource: Resource, verb: str) -> status.StatusError:
-    """405, worded as the router of a real server does."""
-    del resource
+def _fits(target: Target, verb: str) -> bool:
+    """Tell whether a verb is one of objects or of collections, as the path is."""
+    return verb == "watch" or bool(target.name) == (verb in _NAMED)
+
+
+def _method_not_allowed() -> status.StatusError:
     message = "the server does not allow this method on the requested resource"
     return status.failure(405, status.METHOD_NOT_ALLOWED, message, {})
 

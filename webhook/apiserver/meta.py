@@ -45,7 +45,7 @@ _IMMUTABLE_FIELDS: Final = (
 )  # fmt: skip
 _NAME_CHECKS: Final[dict[str, NameCheck]] = {
     "namespaces": identifiers.dns1123_label_errors,
-    "services": identifiers.dns1035_label_errors,
+    "services": identifiers.dns1123_label_errors,
     "clusterroles.rbac.authorization.k8s.io": identifiers.path_segment_errors,
     "clusterrolebindings.rbac.authorization.k8s.io": identifiers.path_segment_errors,
     "roles.rbac.authorization.k8s.io": identifiers.path_segment_errors,
@@ -107,6 +107,16 @@ def validate(resource: Resource, metadata: Mapping[str, Any]) -> list[FieldError
         errors.append(fielderrors.required("metadata.name", "name or generateName is required"))
     else:
         errors += [fielderrors.invalid("metadata.name", name, text) for text in check(name)]
+    return errors + validate_common(resource, metadata)
+
+
+def validate_stored(resource: Resource, metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Object to metadata of an object that exists, whose name was judged when it was new."""
+    name = metadata.get("name") or ""
+    errors = [
+        fielderrors.invalid("metadata.name", name, text)
+        for text in identifiers.path_segment_errors(name)
+    ]
     return errors + validate_common(resource, metadata)
 
 
@@ -228,11 +238,15 @@ def validate_update(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list
                 f"found new finalizers []string{{{listed}}}"
             )
             errors.append(fielderrors.forbidden("metadata.finalizers", detail))
-    return errors + [
+    errors += [
         fielderrors.invalid(f"metadata.{name}", metadata.get(name), IMMUTABLE)
         for name in _IMMUTABLE_FIELDS
         if metadata.get(name) != old.get(name)
     ]
+    errors += label_errors(metadata.get("labels") or {}, "metadata.labels")
+    errors += _annotation_errors(metadata.get("annotations") or {})
+    errors += _owner_errors(metadata.get("ownerReferences") or [])
+    return errors + _managed_fields_errors(metadata.get("managedFields") or [])
 
 
 def carry_over(obj: Object, old: Object) -> None:

@@ -1,9 +1,11 @@
 """Keep managedFields of what is written here: which endpoint, which schema, what it resets."""
 
+import logging
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from webhook.apiserver.builtin import encoding
 from webhook.apiserver.builtin import schemas as builtin_schemas
 from webhook.apiserver.builtin.generate import component
 from webhook.apiserver.fieldownership import schemas, sets, tracking
@@ -11,6 +13,8 @@ from webhook.apiserver.fieldownership.tracking import Application, Endpoint
 from webhook.apiserver.meta import timestamp
 from webhook.apiserver.registry import Registry
 from webhook.apiserver.resources import STATUS, Resource
+
+logger = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 
@@ -28,7 +32,8 @@ def endpoint(registry: Registry, resource: Resource, subresource: str = "") -> E
         reset = sets.of((STATUS,))
     elif subresource == STATUS:
         reset = _reset_by_status(resource)
-    return Endpoint(resource.api_version, resource.kind, schema_of, subresource, reset)
+    zero = {} if resource.builtin is None else encoding.zero(component(resource.builtin.model))
+    return Endpoint(resource.api_version, resource.kind, schema_of, subresource, reset, zero)
 
 
 def _reset_by_status(resource: Resource) -> Any:
@@ -46,8 +51,11 @@ def raw_schema(resource: Resource) -> Any:
 
 
 def updated(where: Endpoint, live: Object, new: Object, manager: str, now: datetime) -> None:
-    """Note what a plain write changes."""
-    tracking.updated(where, live, new, manager, timestamp(now))
+    """Note what a plain write changes; what cannot be divided into fields, validation refuses."""
+    try:
+        tracking.updated(where, live, new, manager, timestamp(now))
+    except schemas.BadItemError as error:
+        logger.debug("managed fields were not kept", extra={"error": str(error)})
 
 
 def applied(

@@ -8,9 +8,10 @@ import orjson
 from webhook.api import fielderrors, gotext, patches, status
 from webhook.api.status import Qualified
 from webhook.apiserver import bodies, meta, ownership, strategic
+from webhook.apiserver.builtin.decoding import json_name
 from webhook.apiserver.calls import IGNORE, STRICT, Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.core import Core
-from webhook.apiserver.decoding import settle
+from webhook.apiserver.decoding import mistake, settle
 from webhook.apiserver.writing import Change, Written, check_name
 
 Object = dict[str, Any]
@@ -34,7 +35,10 @@ async def patch(core: Core, call: Call) -> Written:
     """Answer a PATCH to an object."""
     kind = bodies.media_type(call.content_type)
     if kind not in accepted(call):
-        raise status.unsupported_media_type(accepted(call), kind)
+        if call.resource.is_custom:
+            raise status.unsupported_media_type(accepted(call))
+        message = "415: Unsupported Media Type"
+        raise status.failure(415, status.UNSUPPORTED_MEDIA_TYPE, message, {})
     applying = kind == APPLY_PATCH
     options = write_options(call, "PatchOptions", applying=applying)
     transform = _applying(core, call, options) if applying else _patching(core, call, options)
@@ -46,12 +50,17 @@ async def patch(core: Core, call: Call) -> Written:
 def _patching(core: Core, call: Call, options: WriteOptions) -> Callable[[Object], Object]:
     kind = bodies.media_type(call.content_type)
     decoded = decode_patch(call, options)
+    data = orjson.dumps(decoded.value)
     where = ownership.endpoint(core.registry, call.resource, call.target.subresource)
     manager = manager_of(options, call.user_agent)
 
     def transform(live: Object) -> Object:
-        new = patched_value(call, kind, live, decoded.value)
-        _settle(call, new, list(decoded.duplicates), options)
+        new = patched_value(call, kind, live, orjson.loads(data))
+        shown = gotext.plain(decoded.value) if kind == STRATEGIC_PATCH else gotext.to_json(new)
+        if found := mistake(new, call.resource):
+            why = found.converted if kind == STRATEGIC_PATCH else found.decoded
+            raise _refused(shown, why)
+        _settle(call, new, shown, list(decoded.duplicates), options)
         ownership.updated(where, live, new, manager, core.now())
         return new
 
@@ -64,7 +73,8 @@ def decode_patch(call: Call, options: WriteOptions) -> bodies.Decoded:
     try:
         decoded = bodies.decode(call.body, strict=options.field_validation != IGNORE)
     except bodies.MalformedError as error:
-        raise status.bad_request(f"error decoding patch: {error}") from error
+        prefix = "" if kind == STRATEGIC_PATCH else "error decoding patch: "
+        raise status.bad_request(f"{prefix}{error}") from error
     value = decoded.value
     if kind == JSON_PATCH and isinstance(value, list) and len(value) > _OPERATIONS_LIMIT:
         raise status.too_large(
@@ -81,12 +91,6 @@ def decode_patch(call: Call, options: WriteOptions) -> bodies.Decoded:
 
 
 _GO_MAP: Final = "map[string]interface {}"
-
-
-def json_name(value: Any) -> str:
-    """Name a value as Go's decoder does."""
-    names = {str: "string", bool: "bool", list: "array", dict: "object"}
-    return names.get(type(value), "number")
 
 
 def patched_value(call: Call, kind: str, live: Object, value: Any) -> Object:
@@ -110,10 +114,15 @@ def _unprocessable() -> status.StatusError:
     return status.failure(422, status.INVALID, message, {})
 
 
-def _settle(call: Call, new: Object, duplicates: list[str], options: WriteOptions) -> None:
+def _refused(shown: str, why: str) -> status.StatusError:
+    return status.invalid(Qualified("", ""), "", [fielderrors.invalid("patch", shown, why)])
+
+
+def _settle(
+    call: Call, new: Object, shown: str, duplicates: list[str], options: WriteOptions
+) -> None:
     """Read the patched object as if it had been sent."""
     resource = call.resource
-    text = gotext.to_json(new)
     if new.get("apiVersion") != resource.api_version or new.get("kind") != resource.kind:
         raise status.bad_request(
             f"the API version in the data ({new.get('apiVersion')}) does not match the expected "
@@ -122,9 +131,7 @@ def _settle(call: Call, new: Object, duplicates: list[str], options: WriteOption
     objections = [f'duplicate field "{path}"' for path in duplicates]
     objections += settle(new, resource)
     if objections and options.field_validation == STRICT:
-        detail = f"strict decoding error: {', '.join(objections)}"
-        error = fielderrors.invalid("patch", text, detail)
-        raise status.invalid(Qualified("", ""), "", [error])
+        raise _refused(shown, f"strict decoding error: {', '.join(objections)}")
     if options.field_validation != IGNORE:
         for objection in objections:
             call.warn(objection)
@@ -136,7 +143,8 @@ def _applying(core: Core, call: Call, options: WriteOptions) -> Callable[[Object
     try:
         decoded = bodies.decode_yaml(call.body)
     except bodies.MalformedError as error:
-        raise status.bad_request(f"error decoding YAML: {error}") from error
+        problem = f"error converting YAML to JSON: {error}"
+        raise status.bad_request(f"error decoding YAML: {problem}") from error
     config = decoded.value
     if not isinstance(config, dict):
         raise status.bad_request(

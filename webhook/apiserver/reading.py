@@ -11,6 +11,7 @@ from webhook.api import fielderrors, selectors, status
 from webhook.api.requirements import SelectorError
 from webhook.api.selectors import FieldSelector, LabelSelector
 from webhook.api.status import Qualified
+from webhook.apiserver import gojson
 from webhook.apiserver.calls import META_GROUP, Call
 from webhook.apiserver.collection import Collection, ExpiredError
 from webhook.apiserver.core import Core
@@ -28,6 +29,10 @@ _EXPIRED_CONTINUE: Final = (
     "first chunk was returned and now may show up in the list."
 )
 _EXPIRED_LIST: Final = "The resourceVersion for the provided list is too old."
+
+
+class BadVersionError(ValueError):
+    """A resourceVersion that is none."""
 
 
 class Selection(NamedTuple):
@@ -77,17 +82,24 @@ def get(core: Core, call: Call) -> Entry:
         raise status.not_found(call.resource.qualified, call.target.name)
     wanted = call.query.get("resourceVersion", "")
     if wanted not in ("", "0"):
-        check_reached(parse_version(wanted), core.store.rv)
+        check_reached(_list_version(wanted), core.store.rv)
     return entry
 
 
 def parse_version(text: str) -> int:
     """Read a resourceVersion."""
     if not text.isdigit() or int(text) >= 2**64:
-        path = "resourceVersion"
-        error = fielderrors.invalid(path, text, _version_problem(text))
-        raise status.invalid(Qualified("", ""), "", [error])
+        raise BadVersionError(
+            str(fielderrors.invalid("resourceVersion", text, _version_problem(text)))
+        )
     return int(text)
+
+
+def _list_version(text: str) -> int:
+    try:
+        return parse_version(text)
+    except BadVersionError as error:
+        raise status.bad_request(f"invalid resource version: {error}") from error
 
 
 def _version_problem(text: str) -> str:
@@ -117,7 +129,7 @@ def list_page(core: Core, call: Call) -> Page:
         except ExpiredError as error:
             raise _expired_continue(start) from error
     if wanted and wanted != "0":
-        version = parse_version(wanted)
+        version = _list_version(wanted)
         check_reached(version, core.store.rv)
         if call.query.get("resourceVersionMatch") == EXACT:
             try:
@@ -188,19 +200,31 @@ def _encode_token(rv: int, last: str, namespace: str) -> str:
 
 
 def _decode_token(token: str, wanted: str) -> tuple[int, str]:
-    try:
-        padded = token + "=" * (-len(token) % 4)
-        data = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        version, rv, start = data["v"], data["rv"], data["start"]
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise status.bad_request("continue key is not valid: encoding: illegal base64") from error
+    data = _token_data(token)
+    version, rv, start = data.get("v"), data.get("rv"), data.get("start")
     if version != _TOKEN_VERSION or not isinstance(rv, int) or not isinstance(start, str):
-        raise status.bad_request(
-            "continue key is not valid: server does not recognize this encoded version"
-        )
+        raise _bad_token("server does not recognize this encoded version")
     if wanted not in ("", "0"):
         raise status.bad_request("specifying resource version is not allowed when using continue")
     return rv, start
+
+
+def _token_data(token: str) -> dict[str, object]:
+    try:
+        decoded = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _bad_token(f"illegal base64 data at input byte {len(token) // 4 * 4}") from error
+    try:
+        data = orjson.loads(decoded)
+    except orjson.JSONDecodeError as error:
+        raise _bad_token(gojson.syntax_error(decoded) or str(error)) from error
+    if not isinstance(data, dict):
+        raise _bad_token("server does not recognize this encoded version")
+    return data
+
+
+def _bad_token(problem: str) -> status.StatusError:
+    return status.bad_request(f"invalid continue token: continue key is not valid: {problem}")
 
 
 def _expired_continue(start: str) -> status.StatusError:

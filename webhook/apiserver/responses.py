@@ -16,6 +16,11 @@ from webhook.apiserver.resources import Resource
 
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
+_PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+#: What a real server offers; it is only named to those who want none of it.
+_REPRESENTATIONS: Final = (
+    JSON, YAML, _PROTOBUF, f"{JSON};stream=watch", f"{_PROTOBUF};stream=watch",
+)  # fmt: skip
 _WILD: Final = ("*/*", "application/*", "")
 
 
@@ -44,7 +49,7 @@ def negotiate(accept: str, query_include: str) -> Form:
             and version in ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
         ):
             return Form(shape, version, query_include, YAML if media == YAML else JSON)
-    raise status.not_acceptable([JSON, YAML, "application/vnd.kubernetes.protobuf"])
+    raise status.not_acceptable(_REPRESENTATIONS)
 
 
 def entry_bytes(resource: Resource, entry: Entry, form: Form, now: datetime) -> bytes:

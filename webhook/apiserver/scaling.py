@@ -5,6 +5,7 @@ from typing import Any
 from webhook.api import fielderrors, status
 from webhook.api.status import Qualified
 from webhook.apiserver import bodies, jsonpath, ownership, patching, reading, writing
+from webhook.apiserver.builtin.decoding import json_name
 from webhook.apiserver.calls import Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.core import Core
 from webhook.apiserver.resources import ScalePaths
@@ -79,12 +80,8 @@ async def write_scale(core: Core, call: Call) -> Object:
         ownership.updated(where, live, new, manager, core.now())
         return new
 
-    change = writing.Change(core, call, _plain(options), transform)
+    change = writing.Change(core, call, options, transform)
     return scale_of(call, (await change.run()).entry.decode())
-
-
-def _plain(options: WriteOptions) -> WriteOptions:
-    return options
 
 
 def _replaced(call: Call) -> Any:
@@ -104,12 +101,16 @@ def _patched(call: Call) -> Any:
 def _check(call: Call, scale: Object) -> None:
     replicas = (scale.get("spec") or {}).get("replicas") or 0
     if isinstance(replicas, bool) or not isinstance(replicas, int):
+        if call.resource.is_custom:
+            raise status.bad_request(
+                'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+            )
         raise status.bad_request(
             'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal '
-            f"{patching.json_name(replicas)} into Go struct field ScaleSpec.spec.replicas of type "
+            f"{json_name(replicas)} into Go struct field ScaleSpec.spec.replicas of type "
             "int32"
         )
-    if replicas < 0:
+    if replicas < 0 and not call.resource.is_custom:
         detail = "must be greater than or equal to 0"
         error = fielderrors.invalid("spec.replicas", replicas, detail)
         name = (scale.get("metadata") or {}).get("name") or call.target.name

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from webhook.api import fielderrors, schemachecks
 from webhook.api.fielderrors import FieldError
-from webhook.apiserver import jsonpath, meta
-from webhook.apiserver.resources import STATUS, Resource, ScalePaths
+from webhook.apiserver import meta, scalepaths
+from webhook.apiserver.builtin.validation import table as judges
+from webhook.apiserver.resources import STATUS, Resource
 
 Object = dict[str, Any]
-_INT32: Final = 2**31 - 1
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 
@@ -63,9 +63,12 @@ def validate_create(resource: Resource, obj: Object) -> list[FieldError]:
     errors = meta.validate(resource, obj["metadata"])
     if resource.is_custom:
         errors += resource.schema.validate(obj)
-        errors += _scale_errors(resource.scale, obj)
+        errors += scalepaths.spec_errors(resource.scale, obj)
+        errors += scalepaths.status_errors(resource.scale, obj)
         errors += embedded_errors(resource, obj)
         errors += resource.schema.validate_lists(obj)
+    else:
+        errors += judges.objections(resource.storage, obj)
     return errors
 
 
@@ -73,10 +76,12 @@ def validate_update(
     resource: Resource, obj: Object, old: Object, subresource: str
 ) -> list[FieldError]:
     """Return every objection to a change."""
-    errors = meta.validate(resource, obj["metadata"])
+    errors = meta.validate_stored(resource, obj["metadata"])
     errors += meta.validate_update(obj["metadata"], old["metadata"])
     if not resource.is_custom:
-        return errors
+        return errors if subresource else errors + judges.objections(resource.storage, obj, old)
+    # A real server checks metadata twice, once for all kinds and once for this one.
+    errors += meta.validate_update(obj["metadata"], old["metadata"])
     if subresource == STATUS:
         schema = resource.schema.properties.get(STATUS)
         if schema is not None and STATUS in obj:
@@ -84,26 +89,10 @@ def validate_update(
             errors += schema.validate(obj[STATUS], before, prefix=STATUS)
     else:
         errors += resource.schema.validate(obj, old)
-    errors += _scale_errors(resource.scale, obj)
+        errors += scalepaths.spec_errors(resource.scale, obj)
+    errors += scalepaths.status_errors(resource.scale, obj)
     errors += embedded_errors(resource, obj)
     errors += resource.schema.validate_lists(obj, old)
-    return errors
-
-
-def _scale_errors(paths: ScalePaths | None, obj: Object) -> list[FieldError]:
-    if paths is None:
-        return []
-    errors = []
-    for path in (paths.spec_replicas, paths.status_replicas):
-        for value in jsonpath.find(obj, path):
-            if isinstance(value, bool) or not isinstance(value, int):
-                continue  # the schema objects to it already
-            if value < 0:
-                detail = "should be a non-negative integer"
-                errors.append(fielderrors.invalid(path, value, detail))
-            elif value > _INT32:
-                detail = f"should be less than or equal to {_INT32}"
-                errors.append(fielderrors.invalid(path, value, detail))
     return errors
 
 

@@ -55,7 +55,10 @@ def watch_options(core: Core, call: Call) -> WatchOptions:
     _check(call)
     query = call.query
     version = query.get("resourceVersion", "")
-    rv = reading.parse_version(version) if version else 0
+    try:
+        rv = reading.parse_version(version) if version else 0
+    except reading.BadVersionError as error:
+        raise status.failure(500, "", str(error)) from error
     streaming = "sendInitialEvents" in query
     wanted = is_true(query.get("sendInitialEvents", ""))
     initial = wanted if streaming else rv == 0

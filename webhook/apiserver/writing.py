@@ -8,12 +8,14 @@ from webhook.api import fielderrors, gotext, status
 from webhook.api.status import Qualified
 from webhook.apiserver import meta, ownership, strategies
 from webhook.apiserver.admission import CREATE, UPDATE, Attributes
+from webhook.apiserver.builtin import preparing
 from webhook.apiserver.calls import Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.collection import Collection
 from webhook.apiserver.core import Core
 from webhook.apiserver.decoding import decode_object
 from webhook.apiserver.entries import Entry, encode, key_of
 from webhook.apiserver.fieldownership import tracking
+from webhook.apiserver.lookup import Lookup
 from webhook.apiserver.storage import StaleError
 
 Object = dict[str, Any]
@@ -75,6 +77,8 @@ async def create_object(core: Core, call: Call, obj: Object, options: WriteOptio
             obj["metadata"].pop("name", None)
         meta.fill_system_fields(obj, core.now())
         strategies.prepare_create(resource, obj)
+        if resource.builtin is not None:
+            preparing.create(resource.builtin, obj, Lookup(core))
         if errors := strategies.validate_create(resource, obj):
             name = obj["metadata"].get("name") or ""
             raise status.invalid(resource.qualified_kind, name, errors)
@@ -210,7 +214,8 @@ class Change:
         live = entry.decode()
         live["apiVersion"] = call.resource.api_version
         if uid and uid != entry.uid:
-            raise status.conflict(call.resource.qualified, entry.name, _uid_mismatch(uid, entry))
+            why = _uid_mismatch(call, uid, entry)
+            raise status.conflict(call.resource.qualified, entry.name, why)
         obj = self._transform(_clone(entry, call))
         self._check_version(obj, entry)
         attributes = Attributes(
@@ -219,6 +224,8 @@ class Change:
         await self._core.admission.mutate(attributes)
         meta.carry_over(obj, live)
         strategies.prepare_update(call.resource, obj, live, call.target.subresource)
+        if call.resource.builtin is not None and not call.target.subresource:
+            preparing.update(call.resource.builtin, obj, live, Lookup(self._core))
         errors = strategies.validate_update(call.resource, obj, live, call.target.subresource)
         if errors:
             raise status.invalid(call.resource.qualified_kind, entry.name, errors)
@@ -238,7 +245,10 @@ class Change:
                 kind = Qualified(resource.group, resource.plural)
                 raise status.invalid(kind, entry.name, [error])
             obj["metadata"]["resourceVersion"] = str(entry.rv)
-        elif given != str(entry.rv):
+        elif not given.isdigit():
+            problem = f"strconv.ParseUint: parsing {gotext.quote(given)}: invalid syntax"
+            raise status.failure(500, "", problem)
+        elif int(given) != entry.rv:
             raise status.conflict(resource.qualified, entry.name)
 
     async def _finish(self, obj: Object, entry: Entry) -> Entry:
@@ -270,5 +280,11 @@ def _clone(entry: Entry, call: Call) -> Object:
     return live
 
 
-def _uid_mismatch(uid: str, entry: Entry) -> str:
-    return f"Precondition failed: UID in precondition: {uid}, UID in object meta: {entry.uid}"
+def _uid_mismatch(call: Call, uid: str, entry: Entry) -> str:
+    resource = call.resource
+    place = f"{resource.group}/{resource.plural}" if resource.is_custom else resource.plural
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{place}/{entry.key}, "
+        "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: "
+        f"{uid}, UID in object meta: {entry.uid}"
+    )

@@ -34,6 +34,7 @@ class Metrics:
         self._make_admission_metrics()
         self._make_certificate_metrics()
         self._make_work_metrics()
+        self._make_scheduling_metrics()
         self._make_process_metrics()
 
     def expose(self) -> bytes:
@@ -70,9 +71,9 @@ class Metrics:
             "Admission decisions",
             *("path", "operation", "kind", "allowed", "code"),
         )
-        self.findings = self._counter(
-            "admission_findings_total",
-            "Objections of policies, refused or only warned about",
+        self.verdicts = self._counter(
+            "admission_verdicts_total",
+            "What each policy said: allow, mutate, warn or deny",
             *("policy", "operation", "verdict"),
         )
         self.patch_operations = self._counter(
@@ -112,6 +113,14 @@ class Metrics:
             "api_writes_total", "Writes to the API server", "action", "kind", "result"
         )
         self.events = self._counter("events_total", "Kubernetes Events", "type", "result")
+
+    def _make_scheduling_metrics(self) -> None:
+        self.placements = self._counter(
+            "placements_total", "Placements of shoots on seeds by how they ended", "result"
+        )
+        self.scheduling_duration = self._histogram(
+            "scheduling_duration_seconds", "Time of one scheduling decision", _PAUSE_BUCKETS
+        )
 
     def _make_process_metrics(self) -> None:
         self.loop_lag = self._histogram(

@@ -4,16 +4,18 @@ Node names are seed names; the Pod is a shadow of a shoot, or the shoot itself. 
 there is an answer: faults are texts in it.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from webhook.api import names
 from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.scheduling.explain import summarise
 from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
+from webhook.scheduling.reservations import Reservations
 from webhook.scheduling.verdict import Verdict
 from webhook.state.snapshot import Snapshot
 
@@ -52,16 +54,27 @@ class Answer(NamedTuple):
     body: bytes
     shoot: Shoot | None = None
     seed: str | None = None
+    refusal: str = ""
+    """Why no seed at all fits, for an Event."""
 
 
-def filter_seeds(body: bytes, landscape: Landscape, snapshot: Snapshot) -> Answer:
+def filter_seeds(
+    body: bytes, landscape: Landscape, snapshot: Snapshot, reserved: Reservations | None = None
+) -> Answer:
     """Answer which of the named seeds would take the shoot, and why not the others."""
     try:
         arguments = decode(body)
         shoot = _shoot(arguments.subject, snapshot)
     except ExtenderError as error:
         return Answer(_encode_filtered(error=str(error)))
-    fitting, resolvable, final = _sort_out(shoot, arguments.names, landscape, snapshot)
+    if shoot.spec.seed_name:
+        fitting, resolvable, final = _only(shoot.spec.seed_name, arguments.names)
+        refusal = ""
+    else:
+        held = reserved.held(snapshot, leave_out=shoot.key) if reserved is not None else None
+        verdict = place(shoot, landscape, snapshot, among=arguments.names, held=held)
+        fitting, resolvable, final = _sort_out(verdict, arguments.names)
+        refusal = "" if fitting else summarise(verdict)
     nodes = None
     if arguments.nodes is not None:
         kept = frozenset(fitting)
@@ -70,10 +83,12 @@ def filter_seeds(body: bytes, landscape: Landscape, snapshot: Snapshot) -> Answe
     # With one seed left the scheduler does not ask for scores.
     only = fitting[0] if len(fitting) == 1 else None
     body = _encode_filtered(fitting if nodes is None else None, nodes, resolvable, final)
-    return Answer(body, shoot, only)
+    return Answer(body, shoot, only, refusal)
 
 
-def prioritize(body: bytes, landscape: Landscape, snapshot: Snapshot) -> Answer:
+def prioritize(
+    body: bytes, landscape: Landscape, snapshot: Snapshot, reserved: Reservations | None = None
+) -> Answer:
     """Answer a score for every named seed; the one that we would choose alone has the highest.
 
     Ten steps cannot tell seeds apart as finely as our scores do, and the scheduler chooses at
@@ -89,8 +104,23 @@ def prioritize(body: bytes, landscape: Landscape, snapshot: Snapshot) -> Answer:
     if shoot.spec.seed_name:
         best = {shoot.spec.seed_name: MAX_EXTENDER_SCORE}
         return Answer(_encode_scores(named, best))
-    verdict = place(shoot, landscape, snapshot, among=named)
+    held = reserved.held(snapshot, leave_out=shoot.key) if reserved is not None else None
+    verdict = place(shoot, landscape, snapshot, among=named, held=held)
     return Answer(_encode_scores(named, _scale(verdict)), shoot, verdict.seed)
+
+
+def filter_fault(error: str) -> bytes:
+    """Answer filter with a fault of ours: no seed is judged."""
+    return _encode_filtered(error=error)
+
+
+def no_scores(body: bytes) -> bytes:
+    """Answer prioritize without an opinion: nothing for every seed that was named."""
+    try:
+        named, _nodes = _decode_names(_decode_object(body))
+    except ExtenderError:
+        named = ()
+    return _encode_scores(named, {})
 
 
 def preempt(_body: bytes) -> bytes:
@@ -175,14 +205,15 @@ def _shoot(subject: Shoot | ObjectKey, snapshot: Snapshot) -> Shoot:
     return shoot
 
 
-def _sort_out(
-    shoot: Shoot, named: Iterable[str], landscape: Landscape, snapshot: Snapshot
-) -> tuple[list[str], dict[str, str], dict[str, str]]:
-    assigned = shoot.spec.seed_name
-    if assigned:
-        others = {name: ASSIGNED_ELSEWHERE for name in named if name != assigned}
-        return [assigned] if assigned in named else [], {}, others
-    verdict = place(shoot, landscape, snapshot, among=named)
+_Sorted: TypeAlias = tuple[list[str], dict[str, str], dict[str, str]]
+
+
+def _only(assigned: str, named: Sequence[str]) -> _Sorted:
+    others = {name: ASSIGNED_ELSEWHERE for name in named if name != assigned}
+    return [assigned] if assigned in named else [], {}, others
+
+
+def _sort_out(verdict: Verdict, named: Iterable[str]) -> _Sorted:
     rejected, kept = verdict.rejected, frozenset(verdict.candidates)
     fitting: list[str] = []
     resolvable: dict[str, str] = {}

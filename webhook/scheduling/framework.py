@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from webhook.domain.options import Weights
-from webhook.scheduling.landscape import Check, Landscape, Mask, Rejection
+from webhook.scheduling.columns import Check, Mask, Rejection
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 MAX_SCORE: Final = 10_000
@@ -65,5 +66,7 @@ class Profile:
     """Whether `regionAffinity` is heard."""
     weakens: bool = True
     """Whether `ScheduleAnyway` is heard."""
+    moves: bool = True
+    """Whether a shoot that asks for more zones than its seed has is placed anew."""
     trusts_tables: bool = False
     """Whether a region table that cannot be read refuses, instead of falling back to names."""

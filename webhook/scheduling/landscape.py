@@ -9,16 +9,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from decimal import Decimal
 from itertools import compress
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
-
-from typing_extensions import override
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from webhook.api.seeds import Seed
 from webhook.scheduling import candidates
 from webhook.scheduling.candidates import Candidate
-
-Mask: TypeAlias = int
-"""A set of seeds: bit i stands for the i-th seed by name."""
+from webhook.scheduling.columns import Check, Column, Journal, Mask, Questioned, Rated, spell
 
 Used: TypeAlias = Mapping[str, Mapping[str, Decimal]]
 """What shoots use, by seed and resource."""
@@ -27,140 +23,7 @@ A = TypeVar("A", bound=Hashable)
 V = TypeVar("V")
 
 _NOTHING: Final[Mapping[str, Decimal]] = {}
-_BITS: Final = bytes.maketrans(b"01", b"\x00\x01")
 _MOST_REMEMBERED: Final = 4096
-
-
-class Rejection(NamedTuple):
-    """Why a seed is refused; final if nothing that leaves the seed could change that."""
-
-    reason: str
-    final: bool = True
-
-
-Check: TypeAlias = Callable[[Candidate], Rejection | None]
-
-
-class Column(NamedTuple):
-    """What one question answered: the seeds that pass, and the others by reason."""
-
-    passed: Mask
-    refused: Mapping[Rejection, Mask]
-
-
-class _Journal:
-    """Which seeds have changed since when, as positions in a list that is cut off at its start."""
-
-    __slots__ = ("_changed", "_first")
-
-    def __init__(self) -> None:
-        self._first = 0
-        self._changed: list[int] = []
-
-    @property
-    def position(self) -> int:
-        return self._first + len(self._changed)
-
-    def note(self, index: int) -> None:
-        self._changed.append(index)
-
-    def since(self, position: int) -> list[int] | None:
-        """Name the seeds that changed since a position; None if that is too long ago."""
-        return None if position < self._first else self._changed[position - self._first :]
-
-    def cut(self, most: int) -> None:
-        if len(self._changed) > most:
-            self._first += len(self._changed)
-            self._changed.clear()
-
-
-class _Remembered:
-    """Something about each seed that is brought up to date when it is asked for."""
-
-    __slots__ = ("_journal", "_position")
-
-    def __init__(self, journal: _Journal) -> None:
-        self._journal = journal
-        self._position = -1
-
-    def catch_up(self, seeds: Sequence[Candidate]) -> None:
-        position = self._journal.position
-        if self._position == position:
-            return
-        changed = self._journal.since(self._position)
-        if changed is None:
-            self._begin(seeds)
-        else:
-            for index in changed:
-                self._change(index, seeds[index])
-        self._position = position
-
-    def _begin(self, seeds: Sequence[Candidate]) -> None:
-        raise NotImplementedError
-
-    def _change(self, index: int, candidate: Candidate) -> None:
-        raise NotImplementedError
-
-
-class _Questioned(_Remembered):
-    """A question and what it answers for each seed.
-
-    A change makes a fresh column: verdicts hold on to the one that they were based on.
-    """
-
-    __slots__ = ("_check", "column")
-
-    def __init__(self, check: Check, journal: _Journal) -> None:
-        super().__init__(journal)
-        self._check = check
-        self.column = Column(0, {})
-
-    @override
-    def _begin(self, seeds: Sequence[Candidate]) -> None:
-        passed = 0
-        refused: dict[Rejection, Mask] = {}
-        for index, candidate in enumerate(seeds):
-            rejection = self._check(candidate)
-            if rejection is None:
-                passed |= 1 << index
-            else:
-                refused[rejection] = refused.get(rejection, 0) | 1 << index
-        self.column = Column(passed, refused)
-
-    @override
-    def _change(self, index: int, candidate: Candidate) -> None:
-        bit = 1 << index
-        passed, before = self.column
-        rejection = self._check(candidate)
-        if rejection is None and passed & bit:
-            return
-        refused = {reason: rest for reason, mask in before.items() if (rest := mask & ~bit)}
-        if rejection is None:
-            passed |= bit
-        else:
-            passed &= ~bit
-            refused[rejection] = refused.get(rejection, 0) | bit
-        self.column = Column(passed, refused)
-
-
-class _Rated(_Remembered):
-    """A rule and the score that it gives to each seed; a change makes a fresh list."""
-
-    __slots__ = ("_score", "scores")
-
-    def __init__(self, score: Callable[[Candidate], int], journal: _Journal) -> None:
-        super().__init__(journal)
-        self._score = score
-        self.scores: list[int] = []
-
-    @override
-    def _begin(self, seeds: Sequence[Candidate]) -> None:
-        self.scores = [self._score(candidate) for candidate in seeds]
-
-    @override
-    def _change(self, index: int, candidate: Candidate) -> None:
-        self.scores = self.scores.copy()
-        self.scores[index] = self._score(candidate)
 
 
 class Landscape:
@@ -174,10 +37,10 @@ class Landscape:
         self._seen: list[Seed] = []
         self._order: list[int] = []
         self._used: list[Mapping[str, Decimal] | None] = []
-        self._specs = _Journal()
-        self._usage = _Journal()
-        self._columns: dict[Hashable, _Questioned] = {}
-        self._ratings: dict[Hashable, _Rated] = {}
+        self._specs = Journal()
+        self._usage = Journal()
+        self._columns: dict[Hashable, Questioned] = {}
+        self._ratings: dict[Hashable, Rated] = {}
         self._derived: dict[Hashable, tuple[int, Any]] = {}
 
     @classmethod
@@ -216,7 +79,7 @@ class Landscape:
         known = self._columns.get(key)
         if known is None:
             journal = self._usage if usage else self._specs
-            known = _Questioned(prepare(aspect), journal)
+            known = Questioned(prepare(aspect), journal)
             _remember(self._columns, key, known)
         known.catch_up(self.candidates)
         return known.column
@@ -225,7 +88,7 @@ class Landscape:
         """Return a score for every seed, computing only those of seeds that have changed."""
         known = self._ratings.get(key)
         if known is None:
-            known = _Rated(score, self._usage)
+            known = Rated(score, self._usage)
             _remember(self._ratings, key, known)
         known.catch_up(self.candidates)
         return known.scores
@@ -298,8 +161,3 @@ def _remember(memory: dict[Hashable, V], key: Hashable, value: V) -> None:
     if len(memory) >= _MOST_REMEMBERED:
         memory.clear()
     memory[key] = value
-
-
-def spell(mask: Mask) -> bytes:
-    """Spell a set as one byte for each seed, lowest first, as `compress` wants it."""
-    return bin(mask)[:1:-1].encode().translate(_BITS)

@@ -6,10 +6,11 @@ from typing import Final
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain import ha
-from webhook.scheduling import profiles, strategy
+from webhook.scheduling import ledger, profiles, strategy
+from webhook.scheduling.columns import Mask
 from webhook.scheduling.filters import usable
 from webhook.scheduling.framework import Filter, Profile, Step
-from webhook.scheduling.landscape import Landscape, Mask
+from webhook.scheduling.landscape import Landscape, Used
 from webhook.scheduling.subjects import Subject
 from webhook.scheduling.verdict import Cut, Rated, Refusals, Verdict
 from webhook.state.snapshot import Snapshot
@@ -27,13 +28,14 @@ def place(
     snapshot: Snapshot,
     profile: Profile | None = None,
     among: Iterable[str] | None = None,
+    held: Used | None = None,
 ) -> Verdict:
     """Choose the seed for a shoot; the same question gets the same answer.
 
     Seeds may be given as a `Landscape`, which remembers what it has found out and is brought up to
-    date here; `among` restricts the choice to some names.
+    date here; `among` restricts the choice to some names; `held` is counted as used as well.
     """
-    landscape = observe(seeds, snapshot)
+    landscape = observe(seeds, snapshot, held)
     chosen = profile or profiles.of_shoot(shoot, snapshot.options)
     start = landscape.all if among is None else landscape.mask(among)
     subject = Subject(shoot, snapshot)
@@ -45,9 +47,13 @@ def place(
     return verdict
 
 
-def observe(seeds: Iterable[Seed] | Landscape, snapshot: Snapshot) -> Landscape:
+def observe(
+    seeds: Iterable[Seed] | Landscape, snapshot: Snapshot, held: Used | None = None
+) -> Landscape:
     """Bring a landscape up to date with the snapshot, or make one of the given seeds."""
     used = snapshot.totals(SEED_USAGE)
+    if held:
+        used = {**used, **{seed: ledger.add(used.get(seed, {}), held[seed]) for seed in held}}
     if not isinstance(seeds, Landscape):
         return Landscape.of(seeds, used)
     seeds.refresh(snapshot.list(Seed), used)

@@ -106,6 +106,7 @@ GARDENER: Final = Profile(
     ),
     scorers=((FEWEST_SHOOTS, _alone),),
     weakens=False,
+    moves=False,
     hears_affinity=False,
     trusts_tables=True,
 )

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 from webhook.domain import distance, ha
 from webhook.domain.regions import RegionConfigError
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Mask, Rejection
 from webhook.scheduling.framework import Profile
-from webhook.scheduling.landscape import Landscape, Mask, Rejection
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 STRATEGY: Final = "strategy"

@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import compress
 from typing import NamedTuple, TypeAlias
 
+from webhook.scheduling.columns import Mask, Rejection, spell
 from webhook.scheduling.framework import Ratings
-from webhook.scheduling.landscape import Mask, Rejection, spell
 
 Refusals: TypeAlias = Mapping[str, tuple[str, Rejection]]
 """By seed, the first step that refused it and why."""

@@ -63,9 +63,15 @@ def _waits(shoot: Shoot) -> Iterable[str]:
     return () if shoot.spec.seed_name or shoot.is_deleting else (shoot.spec.scheduler_name,)
 
 
-def _seed_of_multi_zone_shoot(shoot: Shoot) -> Iterable[str]:
+def zones_on(seed: str, needed: int) -> str:
+    """Give the value under which shoots are found that need so many zones of their seed."""
+    return f"{needed}/{seed}"
+
+
+def _zones_of_shoot(shoot: Shoot) -> Iterable[str]:
     seed = shoot.spec.seed_name
-    return (seed,) if seed and ha.effective(shoot).type == ha.MULTI_ZONE else ()
+    needed = ha.effective(shoot).zones_needed if seed else 0
+    return (zones_on(seed, needed),) if needed else ()
 
 
 def _leaves(managed_seed: ManagedSeed) -> Iterable[str]:
@@ -144,10 +150,8 @@ PROJECTS_BY_NAMESPACE: Final = Index("projects_by_namespace", Project, _namespac
 WAITING_SHOOTS: Final = Index("waiting_shoots", Shoot, _waits)
 """Shoots without a seed by the name of the scheduler that they wait for."""
 
-MULTI_ZONE_SHOOTS_BY_SEED: Final = Index(
-    "multi_zone_shoots_by_seed", Shoot, _seed_of_multi_zone_shoot
-)
-"""Shoots that want their control plane in several zones, by the seed that they are assigned to."""
+SHOOTS_BY_ZONES: Final = Index("shoots_by_zones", Shoot, _zones_of_shoot)
+"""Shoots that want their control plane in several zones, by `zones_on` their seed."""
 
 LEAVING: Final = "leaving"
 LEAVING_MANAGED_SEEDS: Final = Index("leaving_managed_seeds", ManagedSeed, _leaves)
@@ -189,7 +193,7 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     MANAGED_SEEDS_BY_SHOOT,
     PROJECTS_BY_NAMESPACE,
     WAITING_SHOOTS,
-    MULTI_ZONE_SHOOTS_BY_SEED,
+    SHOOTS_BY_ZONES,
     LEAVING_MANAGED_SEEDS,
     REGION_CONFIGS_BY_PROFILE,
     DEFAULT_DOMAINS,

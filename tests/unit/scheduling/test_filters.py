@@ -21,6 +21,7 @@ from webhook.api.meta import Draft, Object
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain.options import Options, SchedulingOptions
+from webhook.scheduling.columns import Rejection
 from webhook.scheduling.filters import (
     access_restrictions,
     availability,
@@ -36,7 +37,6 @@ from webhook.scheduling.filters import (
     usable,
     zone_selection,
 )
-from webhook.scheduling.landscape import Rejection
 from webhook.scheduling.pipeline import place
 from webhook.scheduling.profiles import DEFAULT, GARDENER
 from webhook.state.snapshot import Snapshot

@@ -22,7 +22,6 @@ _SERVICE: Final = Qualified("", "Service")
 def create(obj: Object, reader: Reader) -> None:
     """Give a new Service what it needs."""
     spec = obj["spec"]
-    obj["status"] = {"loadBalancer": {}}
     if spec["type"] == "ExternalName":
         return
     _set_families(spec)
@@ -51,9 +50,7 @@ def update(obj: Object, old: Object, reader: Reader) -> None:
         _keep_node_ports(spec, before)
         _set_node_ports(obj, reader)
         return
-    status_before = obj.get("status")
     create(obj, reader)
-    obj["status"] = status_before or obj["status"]
 
 
 def _set_families(spec: Object) -> None:

@@ -32,7 +32,7 @@ class Mistake(NamedTuple):
     """Whether decoding ends here; else it goes on, and tells of the first mistake at its end."""
 
 
-def mistake(obj: dict[str, Any], component: str) -> Mistake | None:
+def mistake(obj: Any, component: str) -> Mistake | None:
     """Find the mistake that decoding an object would tell of."""
     first = None
     for found in _mistakes(obj, schemas.expanded(component), ("", "")):
@@ -165,9 +165,15 @@ def _first_illegal(value: str) -> int:
     return reached if reached < len(value) and value[reached] != "=" else len(value) // 4 * 4
 
 
+def json_name(value: Any) -> str:
+    """Name a value as Go's decoder does."""
+    return next((name for kind, name in _JSON_NAMES if isinstance(value, kind)), "number")
+
+
 def _wrong(value: Any, schema: Schema, where: tuple[str, str], converted: str) -> Mistake:
-    name = next((name for kind, name in _JSON_NAMES if isinstance(value, kind)), "number")
-    return Mistake(f"json: cannot unmarshal {name} into {_place(schema, where)}", converted)
+    return Mistake(
+        f"json: cannot unmarshal {json_name(value)} into {_place(schema, where)}", converted
+    )
 
 
 def _place(schema: Schema, where: tuple[str, str]) -> str:

@@ -89,7 +89,7 @@ def _writing(field: str, schema: dict[str, Any], required: bool) -> dict[str, An
         name = field.rpartition(".")[2]
         if required or name in ("metadata", "spec", "status") or field in shapes.EMBEDDED:
             return {"default": {}}
-    elif required and schema.get("type") in _ZEROS:
+    elif required and field not in shapes.OPTIONAL and schema.get("type") in _ZEROS:
         return {"default": _ZEROS[schema["type"]]}
     return {}
 

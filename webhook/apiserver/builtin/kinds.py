@@ -59,6 +59,11 @@ class Builtin(NamedTuple):
         return self.kind.lower()
 
     @property
+    def storage(self) -> str:
+        """The name of the collection that holds the objects."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
     def has_status(self) -> bool:
         """Whether status is written apart from the rest."""
         return any(part.name == "status" for part in self.subresources)

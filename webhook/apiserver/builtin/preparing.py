@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from webhook.apiserver.builtin import addresses, qos
+from webhook.apiserver.builtin import addresses, encoding, qos
+from webhook.apiserver.builtin.generate import component
+from webhook.apiserver.builtin.kinds import Builtin
 from webhook.apiserver.builtin.reading import Reader
 
 Object = dict[str, Any]
@@ -19,16 +21,18 @@ class Preparation(NamedTuple):
     update: Callable[[Object, Object, Reader], None] | None = None
 
 
-def create(storage: str, obj: Object, reader: Reader) -> None:
-    """Prepare a new object; its status was cleared before."""
-    function = PREPARATIONS.get(storage, _NONE).create
+def create(row: Builtin, obj: Object, reader: Reader) -> None:
+    """Prepare a new object: nothing is known of its state yet."""
+    if row.has_status:
+        obj["status"] = encoding.zero(component(row.model)).get("status", {})
+    function = PREPARATIONS.get(row.storage, _NONE).create
     if function is not None:
         function(obj, reader)
 
 
-def update(storage: str, obj: Object, old: Object, reader: Reader) -> None:
+def update(row: Builtin, obj: Object, old: Object, reader: Reader) -> None:
     """Prepare a changed object; its status is the old one's already."""
-    function = PREPARATIONS.get(storage, _NONE).update
+    function = PREPARATIONS.get(row.storage, _NONE).update
     if function is not None:
         function(obj, old, reader)
 
@@ -65,6 +69,16 @@ def _create_pod(obj: Object, reader: Reader) -> None:
         ]
 
 
+def _note_stored_version(obj: Object) -> None:
+    """Add the version that is stored to those in which objects may be found."""
+    marked = [version for version in obj["spec"].get("versions") or () if version.get("storage")]
+    status = obj.setdefault("status", {})
+    stored = list(status.get("storedVersions") or ())
+    status["storedVersions"] = stored + [
+        version["name"] for version in marked[:1] if version["name"] not in stored
+    ]
+
+
 def _create_node(obj: Object, reader: Reader) -> None:
     """A node takes no pods until something reports that it is ready."""
     del reader
@@ -84,6 +98,9 @@ def _update_deployment(obj: Object, old: Object, reader: Reader) -> None:
 _NONE: Final = Preparation()
 
 PREPARATIONS: Final[dict[str, Preparation]] = {
+    "customresourcedefinitions.apiextensions.k8s.io": Preparation(
+        lambda obj, _: _note_stored_version(obj), lambda obj, _, __: _note_stored_version(obj)
+    ),
     "deployments.apps": Preparation(update=_update_deployment),
     "namespaces": Preparation(_create_namespace, _update_namespace),
     "nodes": Preparation(_create_node),

@@ -128,6 +128,15 @@ NULLABLE: Final = frozenset(
     }
 )
 
+#: Required scalars that are not written if they are absent.
+OPTIONAL: Final = frozenset(
+    {
+        "MutatingWebhook.sideEffects",
+        "TokenReviewSpec.token",
+        "ValidatingWebhook.sideEffects",
+    }
+)
+
 #: Scalars that are written even if empty, besides required ones.
 WRITTEN: Final[dict[str, Any]] = {
     "Event.reportingComponent": "",

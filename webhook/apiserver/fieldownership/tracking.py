@@ -46,6 +46,8 @@ class Endpoint:
     """The schema of the kind in an apiVersion; None for one that is not served any more."""
     subresource: str = ""
     reset: FieldSet = field(default_factory=dict)
+    zero: Object = field(default_factory=dict)
+    """What an object of the kind holds before anyone wrote to it."""
 
     @property
     def schema(self) -> Schema:
@@ -54,6 +56,7 @@ class Endpoint:
 
 def updated(endpoint: Endpoint, live: Object, new: Object, manager: str, now: str) -> None:
     """Set the managed fields of a new object that replaces a live one ({} on create)."""
+    live = live or endpoint.zero
     managed = _decoded(endpoint, live, new)
     _forget(new)
     if not managed.owners and live.get("metadata", {}).get("uid"):

@@ -3,8 +3,8 @@
 from typing import Final
 
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 UNSUPPORTED: Final = Rejection("does not support spec.accessRestrictions of the shoot")

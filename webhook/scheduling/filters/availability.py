@@ -3,8 +3,9 @@
 from typing import Final
 
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Mask, Rejection
 from webhook.scheduling.framework import Filter, Narrow
-from webhook.scheduling.landscape import Check, Landscape, Mask, Rejection
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 _UPSTREAM_ZONES: Final = 3

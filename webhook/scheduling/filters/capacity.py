@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from webhook.domain import capacity, usage
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 _NOTHING: Final[Mapping[str, Decimal]] = {}

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from webhook.scheduling.columns import Mask, Rejection
 from webhook.scheduling.framework import Narrow
-from webhook.scheduling.landscape import Landscape, Mask, Rejection
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 UNSUPPORTED: Final = Rejection("does not serve the default domain of spec.dns.domain of the shoot")

@@ -4,8 +4,8 @@ from typing import Final
 
 from webhook.api import names
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 STOPPED: Final = Rejection(f"reconciliations are stopped (annotation {names.EMERGENCY_STOP})")

@@ -6,8 +6,8 @@ from webhook.api.shoots import Networking, Shoot
 from webhook.domain import networks
 from webhook.domain.networks import Range
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 MALFORMED: Final = Rejection("networks of the shoot cannot be read (spec.networking)")

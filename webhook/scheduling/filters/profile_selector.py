@@ -5,8 +5,8 @@ from typing import Final
 from webhook.api.selectors import LabelSelector
 from webhook.domain import selection
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 NO_PROFILE: Final = Rejection("cloud profile of the shoot does not exist (spec.cloudProfile)")

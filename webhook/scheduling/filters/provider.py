@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 from webhook.domain import selection
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 OTHER_PROVIDER: Final = Rejection("runs on another provider than the shoot")

@@ -5,8 +5,8 @@ from typing import Final
 from webhook.domain import taints
 from webhook.domain.taints import Tolerations
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.landscape import Check, Rejection
 from webhook.scheduling.subjects import Subject
 
 NOT_TOLERATED: Final = Rejection("has taints that spec.tolerations of the shoot do not cover")

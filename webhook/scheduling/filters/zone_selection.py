@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from webhook.scheduling.candidates import Candidate
+from webhook.scheduling.columns import Check, Mask, Rejection
 from webhook.scheduling.framework import Filter, Narrow
-from webhook.scheduling.landscape import Check, Landscape, Mask, Rejection
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 ENFORCE: Final = "Enforce"

@@ -3,8 +3,9 @@
 from typing import Final
 
 from webhook.scheduling import strategy
+from webhook.scheduling.columns import Mask
 from webhook.scheduling.framework import MAX_SCORE, Ratings, Scorer
-from webhook.scheduling.landscape import Landscape, Mask
+from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.subjects import Subject
 
 

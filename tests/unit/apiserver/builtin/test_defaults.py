@@ -9,8 +9,10 @@ from tests.unit.apiserver.builtin.readers import Objects
 from webhook.api.status import StatusError
 from webhook.apiserver.builtin import addresses, encoding, podadmission, preparing, qos
 from webhook.apiserver.builtin.defaults import table
+from webhook.apiserver.builtin.kinds import BUILTINS
 
 NOTHING = Objects()
+ROWS = {row.plural: row for row in BUILTINS if not row.group}
 
 
 def _filled(storage: str, obj: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def test_a_network_policy_rules_what_goes_out_if_it_says_so():
 
 def test_a_namespace_starts_active_with_its_finalizer():
     namespace = _filled("namespaces", {"metadata": {"name": "n"}})
-    preparing.create("namespaces", namespace, NOTHING)
+    preparing.create(ROWS["namespaces"], namespace, NOTHING)
     assert namespace == {
         "metadata": {"name": "n", "labels": {"kubernetes.io/metadata.name": "n"}},
         "spec": {"finalizers": ["kubernetes"]},
@@ -91,7 +93,7 @@ def test_a_namespace_starts_active_with_its_finalizer():
 
 def test_a_namespace_keeps_its_finalizer_when_it_is_updated():
     new: dict[str, Any] = {"spec": {}}
-    preparing.update("namespaces", new, {"spec": {"finalizers": ["kubernetes"]}}, NOTHING)
+    preparing.update(ROWS["namespaces"], new, {"spec": {"finalizers": ["kubernetes"]}}, NOTHING)
     assert new["spec"] == {"finalizers": ["kubernetes"]}
 
 
@@ -102,9 +104,9 @@ def _service(**spec: Any) -> dict[str, Any]:
 
 def test_a_service_gets_an_address_of_its_own():
     first, second = _service(), _service()
-    preparing.create("services", first, NOTHING)
+    preparing.create(ROWS["services"], first, NOTHING)
     first["metadata"]["name"] = "other"
-    preparing.create("services", second, Objects(services=[first]))
+    preparing.create(ROWS["services"], second, Objects(services=[first]))
     assert first["spec"]["clusterIP"] != second["spec"]["clusterIP"]
     assert second["spec"]["clusterIPs"] == [second["spec"]["clusterIP"]]
     assert (second["spec"]["ipFamilies"], second["spec"]["ipFamilyPolicy"]) == (
@@ -117,21 +119,23 @@ def test_an_address_in_use_is_refused():
     other = _service(clusterIP="10.0.0.9", clusterIPs=["10.0.0.9"])
     other["metadata"]["name"] = "other"
     with pytest.raises(StatusError, match="provided IP is already allocated"):
-        preparing.create("services", _service(clusterIP="10.0.0.9"), Objects(services=[other]))
+        preparing.create(
+            ROWS["services"], _service(clusterIP="10.0.0.9"), Objects(services=[other])
+        )
 
 
 def test_a_service_keeps_its_address_when_it_is_updated():
     old = _service()
-    preparing.create("services", old, NOTHING)
+    preparing.create(ROWS["services"], old, NOTHING)
     new = _service(type="NodePort")
-    preparing.update("services", new, old, NOTHING)
+    preparing.update(ROWS["services"], new, old, NOTHING)
     assert new["spec"]["clusterIP"] == old["spec"]["clusterIP"]
     assert new["spec"]["ports"][0]["nodePort"] in addresses.NODE_PORTS
 
 
 def test_an_external_name_has_no_address():
     service = _service(type="ExternalName", externalName="x.example.com")
-    preparing.create("services", service, NOTHING)
+    preparing.create(ROWS["services"], service, NOTHING)
     assert "clusterIP" not in service["spec"]
 
 

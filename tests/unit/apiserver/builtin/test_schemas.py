@@ -19,6 +19,7 @@ def test_every_named_shape_belongs_to_a_field_that_exists():
         *shapes.EMBEDDED,
         *shapes.NULLABLE,
         *shapes.WRITTEN,
+        *shapes.OPTIONAL,
         *shapes.NULL_TIMES,
         *shapes.OMITTED_ZEROS,
         *shapes.INT64,

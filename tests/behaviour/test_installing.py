@@ -1,0 +1,156 @@
+"""Installing into a real cluster and leaving it again, with the files that are generated."""
+
+import argparse
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.documents import manifests as examples_of_documents
+from tests.planes import require_parts
+from webhook.api import names
+from webhook.api.crds import crd, definable
+from webhook.cli import manifests
+from webhook.planes.kubernetes import Kubernetes
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kubernetes]:
+    """A cluster of our own: taking definitions away would hurt those who share one."""
+    require_parts("etcd", "kubernetes")
+    async with Kubernetes(tmp_path_factory.mktemp("installing"), durable=False) as server:
+        yield server
+
+
+FOLDER = Path(__file__).parents[2] / "manifests"
+
+
+def espalier(capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, str, str]:
+    parser = argparse.ArgumentParser()
+    manifests.add(parser)
+    code = manifests.run(parser.parse_args(flags))
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+async def run(cluster, capsys):
+    """Run `espalier manifests` against the real server."""
+
+    async def run(*flags: str) -> tuple[int, str, str]:
+        kubeconfig = f"--kubeconfig={cluster.kubeconfig}"
+        return await asyncio.to_thread(espalier, capsys, kubeconfig, *flags)
+
+    return run
+
+
+async def test_kubectl_builds_the_kustomizations(cluster):
+    for folder in (FOLDER, FOLDER / "monitoring"):
+        built = await cluster.kubectl("kustomize", str(folder))
+        assert "kind: " in built.stdout
+        assert "WebhookConfiguration" not in built.stdout
+
+
+async def test_a_real_server_establishes_every_kind(cluster):
+    kinds = list(definable(beside_gardener=False))
+    items = [crd(kind, beside_gardener=False) for kind in kinds]
+    definitions = {"apiVersion": "v1", "kind": "List", "items": items}
+    applied = await cluster.kubectl("apply", "--server-side", "-f", "-", input=definitions)
+    assert "Warning" not in applied.stderr
+    resources = [f"crd/{kind.resource}" for kind in kinds]
+    await cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
+    for condition in ("NonStructuralSchema", "Terminating"):
+        path = f'{{range .items[*]}}{{.status.conditions[?(@.type=="{condition}")].message}}{{end}}'
+        told = await cluster.kubectl("get", "crds", "-o", f"jsonpath={path}")
+        assert told.stdout == ""
+    for kind in kinds:
+        listed = await cluster.kubectl("get", f"{kind.plural}.{kind.version}.{kind.group}", "-A")
+        assert listed.stderr.strip() == "No resources found"
+    await _take_the_documents(cluster)
+    await cluster.kubectl("delete", "--wait=false", *resources)
+
+
+async def _take_the_documents(cluster) -> None:
+    """Send every example of the documents, with unknown fields forbidden."""
+    examples = [manifest for _, manifest in examples_of_documents()]
+    namespaces = {example["metadata"].get("namespace", "default") for example in examples}
+    for namespace in namespaces - {"default"}:
+        await cluster.kubectl("create", "namespace", namespace)
+    applied = await cluster.kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-f", "-",
+        input={"apiVersion": "v1", "kind": "List", "items": examples},
+    )  # fmt: skip
+    assert len(applied.stdout.splitlines()) == len(examples)
+    await cluster.kubectl("delete", "namespace", "--wait=false", *namespaces - {"default"})
+
+
+async def test_installing_and_leaving(cluster, run):
+    kubectl = cluster.kubectl
+    code, printed, _ = await run()
+    assert code == 0
+    applied = await kubectl("apply", "--server-side", "-f", "-", input=printed)
+    assert "Warning" not in applied.stderr
+    await kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "-l",
+                  "app.kubernetes.io/part-of=espalier")  # fmt: skip
+    account = "--as=system:serviceaccount:espalier-system:espalier"
+    for allowed in ("patch shoots.core.gardener.cloud --subresource=binding", "watch seeds"):
+        told = await kubectl("auth", "can-i", *allowed.split(), account, "-A")
+        assert told.stdout.strip() == "yes"
+    for refused in (
+        "list secrets -A",
+        "delete mutatingwebhookconfigurations",
+        "create clusterroles",
+    ):
+        told = await kubectl("auth", "can-i", *refused.split(), account, check=False)
+        assert told.stdout.strip() == "no"
+
+    shoot = {
+        "apiVersion": "core.gardener.cloud/v1beta1",
+        "kind": "Shoot",
+        "metadata": {
+            "name": "waiting",
+            "namespace": "garden",
+            "finalizers": [names.FINALIZER],
+            "annotations": {names.PAUSED: "true"},
+        },
+        "spec": {"schedulerName": "espalier"},
+    }
+    await kubectl("apply", "-f", "-", input=shoot)
+    label = f"{names.PREFIX}test=ours"
+    await kubectl("label", "shoot/waiting", "-n", "garden", label, "--field-manager=espalier")
+    hook = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "espalier"},
+    }
+    await kubectl("create", "-f", "-", input=hook)
+
+    code, _, complaint = await run("--uninstall")
+    assert code == 1
+    assert "garden/waiting" in complaint
+    assert (await kubectl("get", "-f", "-", input=hook)).code == 0
+
+    code, printed, complaint = await run("--uninstall", "--force")
+    assert (code, complaint) == (0, "")
+    assert printed.index("deleting validatingwebhookconfiguration/espalier") < printed.index(
+        "cleaned shoot/garden/waiting"
+    )
+    assert f"keeps {names.PAUSED}, which Espalier did not write" in printed
+    left = json.loads((await kubectl("get", "shoot/waiting", "-n", "garden", "-o", "json")).stdout)
+    assert "finalizers" not in left["metadata"]
+    assert "labels" not in left["metadata"]
+    assert left["metadata"]["annotations"][names.PAUSED] == "true"
+    roles = await kubectl("get", "clusterroles,clusterrolebindings", "-o", "name")
+    assert "espalier" not in roles.stdout
+
+    code, _, complaint = await run("--uninstall", "--crds", "--force")
+    assert (code, complaint) == (0, "")
+    ours = ("crd", "-l", "app.kubernetes.io/part-of=espalier")
+    await kubectl("wait", "--for=delete", "--timeout=60s", *ours, check=False)
+    defined = await kubectl("get", *ours, "-o", "name")
+    assert defined.stdout.strip() == ""

@@ -1,0 +1,199 @@
+"""The built-in scheduler on a living API server."""
+
+import pytest
+
+from tests.landscapes import ANYWAY, MULTI_ZONE, read
+from tests.schedulers import Stage, connected, define_kinds, eventually
+from webhook.api.kinds import kind_of_model
+from webhook.api.meta import ObjectKey
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.controllers import scheduler
+from webhook.domain.options import Options
+from webhook.runtime.manager import background
+from webhook.scheduling import explain
+from webhook.scheduling.landscape import Landscape
+
+pytestmark = pytest.mark.timeout(120)
+
+SHOOT = kind_of_model(Shoot)
+SEED = kind_of_model(Seed)
+WIDE = ("a", "b", "c")
+
+
+@pytest.fixture
+async def stage(server, namespace):
+    """A scheduler at work, and a stage for it."""
+    await define_kinds(server)
+    options = Options(namespace=namespace)
+    async with connected(str(server.kubeconfig), options) as scheduling:
+        found = Stage(scheduling, namespace)
+        await found.begin()
+        async with background("scheduler", scheduling.dispatcher.run()):
+            yield found
+        await found.end()
+
+
+async def test_a_shoot_gets_the_emptiest_seed_and_is_told(stage):
+    await stage.create(stage.seed("a", shoots=4), stage.seed("b", shoots=4))
+    for index in range(4):
+        await stage.create(stage.shoot(f"s{index}"))
+        await eventually(lambda index=index: _is_placed(stage, f"s{index}"))
+    assert await stage.placements() == {"s0": "a", "s1": "b", "s2": "a", "s3": "b"}
+    await eventually(lambda: stage.events("s0", scheduler.SUCCESSFUL))
+
+
+async def test_a_waiting_shoot_says_why_and_wakes_when_a_seed_appears(stage):
+    await stage.create(stage.seed("far", region="us-east-1"))
+    await stage.create(stage.shoot("s"))
+    await eventually(lambda: stage.is_pending("s"))
+    description = (await stage.get("s"))["status"]["lastOperation"]["description"]
+    assert f"is not in the shoot's region ({stage.name('far')})" in description
+    await eventually(lambda: stage.events("s", scheduler.FAILED))
+    await stage.create(stage.seed("here"))
+    await eventually(lambda: stage.is_on("s", "here"))
+    await eventually(lambda: _is_not_pending(stage, "s"))
+
+
+async def test_a_waiting_shoot_wakes_when_another_one_goes(stage):
+    await stage.create(stage.seed("only", shoots=1), stage.shoot("first", seed="only"))
+    await stage.create(stage.shoot("second"))
+    await eventually(lambda: stage.is_pending("second"))
+    await stage.client.delete(SHOOT, ObjectKey(stage.namespace, "first"))
+    await eventually(lambda: stage.is_on("second", "only"))
+
+
+async def test_a_waiting_shoot_wakes_when_a_seed_becomes_ready_or_is_relabelled(stage):
+    await stage.create(stage.seed("sick", ready=False), stage.shoot("s"))
+    await eventually(lambda: stage.is_pending("s"))
+    ready = {"conditions": [{"type": "GardenletReady", "status": "True"}]}
+    key = ObjectKey("", stage.name("sick"))
+    await stage.client.patch(SEED, key, {"status": ready}, subresource="status")
+    await eventually(lambda: stage.is_on("s", "sick"))
+    await stage.create(stage.shoot("t", seedSelector={"matchLabels": {"tier": "gold"}}))
+    await eventually(lambda: stage.is_pending("t"))
+    await stage.client.patch(SEED, key, {"metadata": {"labels": {"tier": "gold"}}})
+    await eventually(lambda: stage.is_on("t", "sick"))
+
+
+async def test_the_higher_purpose_gets_the_last_place(stage):
+    await stage.create(stage.seed("only", shoots=1), stage.shoot("first", seed="only"))
+    await stage.create(stage.shoot("low", purpose="evaluation"))
+    await stage.create(stage.shoot("high", purpose="infrastructure"))
+    for name in ("low", "high"):
+        await eventually(lambda name=name: stage.is_pending(name))
+    await stage.client.delete(SHOOT, ObjectKey(stage.namespace, "first"))
+    await eventually(lambda: stage.is_on("high", "only"))
+    assert await stage.is_pending("low")
+
+
+async def test_a_shoot_that_asks_for_more_zones_moves_once(stage):
+    await stage.create(stage.seed("plain"), stage.shoot("s"))
+    await eventually(lambda: stage.is_on("s", "plain"))
+    await stage.patch("s", {"status": {"seedName": stage.name("plain")}}, "status")
+    available = {"highAvailability": MULTI_ZONE}
+    await stage.patch("s", {"spec": {"kubernetes": {"controlPlane": available}}})
+    await eventually(lambda: stage.events("s", scheduler.FAILED))
+    assert await stage.is_on("s", "plain")
+    await stage.create(stage.seed("wide", zones=WIDE))
+    await eventually(lambda: stage.is_on("s", "wide"))
+    moved = (await stage.get("s"))["metadata"]["resourceVersion"]
+    await stage.create(stage.seed("wider", zones=WIDE), stage.shoot("other"))
+    await eventually(lambda: stage.is_on("other", "plain"))
+    assert (await stage.get("s"))["metadata"]["resourceVersion"] == moved
+
+
+async def test_schedule_anyway_weakens_with_an_event_and_stays(stage):
+    await stage.create(stage.seed("plain"), stage.shoot("s", ha=ANYWAY))
+    await eventually(lambda: stage.is_on("s", "plain"))
+    shoot = await stage.get("s")
+    effective = "espalier.gardener.cloud/effective-failure-domain"
+    assert shoot["metadata"]["annotations"][effective] == "single-zone"
+    await eventually(lambda: stage.events("s", scheduler.WEAKENED))
+    await stage.patch("s", {"status": {"seedName": stage.name("plain")}}, "status")
+    await stage.create(stage.seed("wide", zones=WIDE), stage.shoot("next", ha=MULTI_ZONE))
+    await eventually(lambda: stage.is_on("next", "wide"))
+    assert await stage.is_on("s", "plain")
+
+
+async def test_two_hundred_shoots_end_where_explain_says(stage):
+    seeds = [
+        stage.seed("plain-1", shoots=60, allocatable={"persistent-volumes": 90}),
+        stage.seed("plain-2", shoots=80),
+        stage.seed("wide", zones=WIDE, shoots=100),
+        stage.seed("far", region="us-east-1"),
+        stage.seed("tainted", taints=[{"key": "private"}]),
+    ]
+    await stage.create(*seeds)
+    drafts = [
+        stage.shoot(
+            f"s{index:03}",
+            ha=MULTI_ZONE if index % 5 == 0 else None,
+            **({"tolerations": [{"key": "private"}]} if index % 7 == 0 else {}),
+        )
+        for index in range(200)
+    ]
+    await stage.create(*drafts)
+    await eventually(lambda: _all_placed(stage, 200), 60)
+    # Nothing but the order of decisions may explain where a shoot is: take each away and ask.
+    found = await stage.placements()
+    cache = stage.scheduling.cache
+    await eventually(lambda: _knows(cache, stage.namespace, found, stage.suffix))
+    for name in ("s000", "s007", "s100", "s199"):
+        snapshot = cache.snapshot()
+        shoot = snapshot.get(Shoot, ObjectKey(stage.namespace, name))
+        told = explain.explain(shoot, Landscape(), snapshot)
+        results = {report.name: report.result for report in told.seeds}
+        assert results[stage.name(found[name])] in (explain.CHOSEN, explain.FITS)
+    used = list(found.values())
+    assert used.count("plain-1") <= 60
+    assert used.count("far") == 0
+    assert all(found[f"s{index:03}"] == "wide" for index in range(0, 200, 5))
+
+
+async def test_ledgers_are_empty_enough_and_shoots_are_counted_once(stage):
+    await stage.create(stage.seed("a", shoots=20))
+    await stage.create(*(stage.shoot(f"s{index}") for index in range(25)))
+    await eventually(lambda: _count(stage, "a", 20))
+    assert await _count(stage, "a", 20)
+    pending = [name for name, seed in (await stage.placements()).items() if not seed]
+    assert len(pending) == 5
+
+
+async def test_what_if(stage):
+    await stage.create(stage.seed("here"))
+    await eventually(lambda: _sees_seed(stage, "here"))
+    shoot = read(Shoot, stage.shoot("not-there"))
+    told = explain.explain(shoot, Landscape(), stage.scheduling.cache.snapshot())
+    assert told.seed == stage.name("here")
+
+
+async def _is_placed(stage, name):
+    return bool((await stage.get(name))["spec"].get("seedName"))
+
+
+async def _is_not_pending(stage, name):
+    return not await stage.is_pending(name)
+
+
+async def _all_placed(stage, count):
+    found = await stage.placements()
+    return len(found) == count and all(found.values())
+
+
+async def _count(stage, seed, count):
+    return [*(await stage.placements()).values()].count(seed) == count
+
+
+def _knows(cache, namespace, found, suffix):
+    snapshot = cache.snapshot()
+    for name, seed in found.items():
+        shoot = snapshot.get(Shoot, ObjectKey(namespace, name))
+        if shoot is None or shoot.spec.seed_name != f"{seed}-{suffix}":
+            return False
+    return True
+
+
+def _sees_seed(stage, name):
+    snapshot = stage.scheduling.cache.snapshot()
+    return snapshot.get(Seed, ObjectKey("", stage.name(name))) is not None

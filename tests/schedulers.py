@@ -1,0 +1,209 @@
+"""A built-in scheduler on an API server, as `serve` would run it, for behaviour and fault tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+import msgspec
+
+from tests.landscapes import raw_seed, raw_shoot
+from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
+from webhook.api.core import ConfigMap
+from webhook.api.crds import crd
+from webhook.api.kinds import find_kind, kind_of_model
+from webhook.api.managedseeds import ManagedSeed
+from webhook.api.meta import Draft, Object, ObjectKey
+from webhook.api.projects import Project
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.cluster import config
+from webhook.cluster.cache import Cache
+from webhook.cluster.client import Client
+from webhook.cluster.requests import Request, Selection
+from webhook.controllers.dispatcher import Dispatcher
+from webhook.controllers.placement import Placer
+from webhook.domain.options import Options
+from webhook.planes.embedded import Embedded
+from webhook.planes.kubernetes import Kubernetes
+from webhook.runtime.clock import SystemClock
+from webhook.runtime.manager import background
+from webhook.runtime.metrics import Metrics
+from webhook.runtime.recorder import Recorder
+from webhook.state.memory import Memory
+
+MODELS: tuple[type[Object], ...] = (
+    Shoot,
+    Seed,
+    ManagedSeed,
+    CloudProfile,
+    NamespacedCloudProfile,
+    Project,
+)
+
+_SHOOT: Final = kind_of_model(Shoot)
+
+
+@dataclass
+class Scheduling:
+    """All that places shoots in one process."""
+
+    client: Client
+    cache: Cache
+    placer: Placer
+    dispatcher: Dispatcher
+    recorder: Recorder
+
+
+async def define_kinds(server: Embedded | Kubernetes) -> None:
+    """Have the kinds served that placement reads."""
+    kinds = [kind_of_model(model) for model in MODELS]
+    items = [crd(kind, beside_gardener=False) for kind in kinds]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    await server.kubectl("apply", "--server-side", "-f", "-", input=listed)
+    resources = [f"crd/{kind.resource}" for kind in kinds]
+    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
+
+
+@asynccontextmanager
+async def connected(kubeconfig: str, options: Options) -> AsyncIterator[Scheduling]:
+    """Connect to a server and fill a cache; nothing is scheduled yet."""
+    clock = SystemClock()
+    metrics = Metrics()
+    kinds = [Selection(kind_of_model(model)) for model in MODELS]
+    kinds.append(
+        Selection(
+            kind_of_model(ConfigMap), labels="scheduling.gardener.cloud/purpose=region-config"
+        )
+    )
+    async with Client(await config.load(kubeconfig)) as client:
+        memory = Memory([selection.kind.model for selection in kinds], options=options)
+        cache = Cache(client, kinds, clock, memory=memory)
+        recorder = Recorder(client, "test", clock, metrics)
+        placer = Placer(client, cache, clock, recorder)
+        dispatcher = Dispatcher(client, cache, placer, recorder, clock, metrics)
+        async with background("cache", cache.run()), background("events", recorder.run()):
+            async with asyncio.timeout(30):
+                await cache.wait_synced()
+            yield Scheduling(client, cache, placer, dispatcher, recorder)
+
+
+async def create_all(client: Client, drafts: Iterable[Draft], at_once: int = 16) -> None:
+    """Create objects of our kinds, their status included."""
+    slots = asyncio.Semaphore(at_once)
+
+    async def create(draft: Draft) -> None:
+        kind = find_kind(draft["apiVersion"], draft["kind"])
+        assert kind is not None
+        metadata = draft["metadata"]
+        key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
+        async with slots:
+            body = {name: value for name, value in draft.items() if name != "status"}
+            body["metadata"] = {
+                name: value
+                for name, value in metadata.items()
+                if name not in ("uid", "resourceVersion")
+            }
+            await client.create(kind, key, body)
+            if draft.get("status"):
+                await client.patch(kind, key, {"status": draft["status"]}, subresource="status")
+
+    async with asyncio.TaskGroup() as tasks:
+        for draft in drafts:
+            tasks.create_task(create(draft))
+
+
+class Stage:
+    """Seeds and shoots of one test, with names and a provider of its own on a shared server.
+
+    The provider keeps the seeds of other tests out of every decision.
+    """
+
+    def __init__(self, scheduling: Scheduling, namespace: str) -> None:
+        self.scheduling = scheduling
+        self.client = scheduling.client
+        self.namespace = namespace
+        self.suffix = uuid4().hex[:6]
+        self.provider = f"local-{self.suffix}"
+
+    def name(self, name: str) -> str:
+        return f"{name}-{self.suffix}"
+
+    def seed(self, name: str, **said: Any) -> Draft:
+        return raw_seed(self.name(name), **{"provider": self.provider, **said})
+
+    def shoot(self, name: str, **said: Any) -> Draft:
+        seed = said.pop("seed", "")
+        told = {"provider": self.provider, "seed": self.name(seed) if seed else "", **said}
+        return raw_shoot(name, namespace=self.namespace, **told)
+
+    async def create(self, *drafts: Draft) -> None:
+        await create_all(self.client, drafts)
+
+    async def begin(self) -> None:
+        profile = {
+            "apiVersion": "core.gardener.cloud/v1beta1",
+            "kind": "CloudProfile",
+            "metadata": {"name": self.provider},
+            "spec": {"type": self.provider},
+        }
+        await self.create(profile)
+
+    async def end(self) -> None:
+        """Remove what is not in the test's namespace."""
+        for model in (Seed, CloudProfile):
+            kind = kind_of_model(model)
+            page = await self.client.page(Selection(kind), limit=0)
+            for item in page.items:
+                name = msgspec.json.decode(item)["metadata"]["name"]
+                if name.endswith(self.suffix):
+                    await self.client.delete(kind, ObjectKey("", name))
+
+    async def get(self, shoot: str) -> Draft:
+        return await self.client.get(_SHOOT, ObjectKey(self.namespace, shoot))
+
+    async def patch(self, shoot: str, change: Draft, subresource: str = "") -> None:
+        key = ObjectKey(self.namespace, shoot)
+        await self.client.patch(_SHOOT, key, change, subresource=subresource)
+
+    async def is_on(self, shoot: str, seed: str) -> bool:
+        found = await self.get(shoot)
+        return bool(found["spec"].get("seedName") == self.name(seed))
+
+    async def is_pending(self, shoot: str) -> bool:
+        operation = (await self.get(shoot)).get("status", {}).get("lastOperation") or {}
+        return bool(operation.get("state") == "Pending")
+
+    async def events(self, shoot: str, reason: str) -> list[str]:
+        request = Request("GET", f"/api/v1/namespaces/{self.namespace}/events")
+        listed = await self.client.document(request)
+        return [
+            event["message"]
+            for event in listed["items"]
+            if event["reason"] == reason and event["involvedObject"]["name"] == shoot
+        ]
+
+    async def placements(self) -> dict[str, str]:
+        """Return the seed of every shoot of the test, without the suffix."""
+        page = await self.client.page(Selection(_SHOOT, self.namespace), limit=0)
+        shoots = [msgspec.json.decode(item) for item in page.items]
+        return {
+            shoot["metadata"]["name"]: shoot["spec"]
+            .get("seedName", "")
+            .removesuffix(f"-{self.suffix}")
+            for shoot in shoots
+        }
+
+
+async def eventually(holds, seconds: float = 30.0) -> None:
+    """Look again until something holds."""
+    async with asyncio.timeout(seconds):
+        while not await _call(holds):  # noqa: ASYNC110 - what a server holds tells no Event
+            await asyncio.sleep(0.05)
+
+
+async def _call(holds):
+    found = holds()
+    return await found if asyncio.iscoroutine(found) else found

@@ -1,0 +1,60 @@
+import pytest
+
+from webhook.api.status import StatusError
+from webhook.apiserver import bodies
+
+
+@pytest.mark.parametrize(
+    ("body", "duplicates"),
+    [
+        pytest.param(b'{"a":1,"b":{"a":2}}', (), id="none"),
+        pytest.param(b'{"a":1,"a":2}', ("a",), id="at the top"),
+        pytest.param(b'{"a":{"b":1,"b":2},"c":[{"d":1,"d":2}]}', ("a.b", "c[0].d"), id="deep"),
+        pytest.param(b'{"a":1,"a":2,"a":3}', ("a",), id="three times is said once"),
+    ],
+)
+def test_repeated_fields_are_found(body, duplicates):
+    assert bodies.decode(body).duplicates == duplicates
+
+
+def test_the_last_of_repeated_fields_counts():
+    assert bodies.decode(b'{"a":1,"a":2}').value == {"a": 2}
+
+
+def test_nobody_looks_for_repetition_when_nobody_asks():
+    assert bodies.decode(b'{"a":1,"a":2}', strict=False).duplicates == ()
+
+
+def test_malformed_json_is_described_as_go_does():
+    with pytest.raises(bodies.MalformedError, match="looking for beginning of object key string"):
+        bodies.decode(b"{a}")
+
+
+def test_yaml_is_read_as_the_json_it_stands_for():
+    text = b"a: 2026-01-02\nb: 010\n1: yes\nc: {d: [1, 2]}\na: 3\n"
+    decoded = bodies.decode(text, bodies.YAML)
+    assert decoded.value == {"a": 3, "b": 8, "1": True, "c": {"d": [1, 2]}}
+    assert decoded.duplicates == ('line 5: key "a" already set in map',)
+
+
+def test_malformed_yaml_names_the_line():
+    with pytest.raises(bodies.MalformedError, match="yaml: line 1"):
+        bodies.decode(b"a: [\n", bodies.YAML)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "kind"),
+    [
+        pytest.param("", "application/json", id="nothing said is JSON"),
+        pytest.param("application/json; charset=utf-8", "application/json", id="parameters"),
+        pytest.param("Application/YAML", "application/yaml", id="any case"),
+    ],
+)
+def test_media_types(content_type, kind):
+    assert bodies.check_media_type(content_type, is_custom=True) == kind
+
+
+def test_other_media_types_are_refused():
+    with pytest.raises(StatusError) as caught:
+        bodies.check_media_type("text/plain", is_custom=True)
+    assert caught.value.code == 415

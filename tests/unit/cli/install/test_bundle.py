@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from webhook.api.crds import definable
+from webhook.cli.install import bundle
+from webhook.cli.install.layout import Layout
+
+FOLDER = Path(__file__).parents[4] / "manifests"
+KINDS = tuple(definable(beside_gardener=False))
+PODS = ["PriorityClass", "PodDisruptionBudget", "Service", "NetworkPolicy", "Deployment"]
+ROLES = [
+    "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Role",
+    "RoleBinding", "ClusterRole", "ClusterRole",
+]  # fmt: skip
+DEFINITION = "CustomResourceDefinition"
+
+
+@pytest.mark.parametrize(
+    ("layout", "kinds"),
+    [
+        pytest.param(
+            Layout(), ["Namespace", "Namespace", DEFINITION, *ROLES, *PODS], id="everything"
+        ),
+        pytest.param(
+            Layout(beside_gardener=True, monitoring=True),
+            ["Namespace", DEFINITION, *ROLES, *PODS, "ServiceMonitor", "PrometheusRule",
+             "ConfigMap"],
+            id="with monitoring",
+        ),
+        pytest.param(
+            Layout(part="garden", beside_gardener=True),
+            ["Namespace", DEFINITION, *ROLES],
+            id="what a virtual garden gets",
+        ),
+        pytest.param(
+            Layout(part="runtime"), ["Namespace", "ServiceAccount", *PODS], id="what runs the pods"
+        ),
+        pytest.param(
+            Layout(beside_gardener=True, advertise_url="https://host:9443"),
+            ["Namespace", DEFINITION, *ROLES],
+            id="a server outside makes no pods",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_applied_and_in_which_order(layout: Layout, kinds: list[str]):
+    assert [item["kind"] for item in bundle.objects(layout, KINDS[:1])] == kinds
+
+
+def test_no_webhook_configuration_is_ever_part_of_it():
+    kinds = {item["kind"] for item in bundle.objects(Layout(monitoring=True), KINDS)}
+    assert not {kind for kind in kinds if "Webhook" in kind}
+
+
+def test_yaml_reads_back_as_it_was():
+    items = list(bundle.objects(Layout(monitoring=True), KINDS))
+    assert list(yaml.safe_load_all(bundle.write(items))) == items
+
+
+def test_every_file_but_the_webhooks_is_in_a_kustomization():
+    files = bundle.files(Layout(), KINDS, [{"kind": "MutatingWebhookConfiguration"}])
+    listed = {
+        str(Path(path).parent / resource)
+        for path, text in files.items()
+        if path.endswith("kustomization.yaml")
+        for resource in yaml.safe_load(text)["resources"]
+    }
+    written = {path for path in files if path.endswith(".yaml") and "kustomization" not in path}
+    assert written - listed == {"webhooks.yaml"}
+
+
+def test_the_folder_is_what_make_manifests_writes():
+    files = bundle.files(Layout(), KINDS, ())
+    present = {
+        str(path.relative_to(FOLDER)): path.read_text()
+        for path in FOLDER.rglob("*")
+        if path.is_file()
+    }
+    for path, text in files.items():
+        assert present.get(path) == text, f"{path} is out of date: run make manifests"
+    stray = {path for path in present if path.startswith("crds/")} - set(files)
+    assert not stray, "run make manifests"

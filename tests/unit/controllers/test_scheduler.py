@@ -1,0 +1,258 @@
+"""What the built-in scheduler does about a shoot, and what wakes it."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.landscapes import (
+    ANYWAY,
+    MULTI_ZONE,
+    SINGLE_ZONE,
+    make_managed_seed,
+    make_profile,
+    make_seed,
+    make_shoot,
+    multi_zonal,
+    raw_shoot,
+    read,
+)
+from webhook.api.meta import Object
+from webhook.api.shoots import Shoot
+from webhook.controllers import placement, scheduler
+from webhook.controllers.placement import Placement
+from webhook.controllers.scheduler import Bind, Judgement, Stay, Wait, Weaken
+from webhook.domain import ha
+from webhook.domain.options import Options, SchedulingOptions
+from webhook.scheduling.landscape import Landscape
+from webhook.state.snapshot import Snapshot
+
+
+def judge(shoot: Shoot, *others: Object, options: Options | None = None) -> Judgement:
+    snapshot = Snapshot.of([make_profile(), shoot, *others], options=options)
+    return scheduler.judge(shoot, Landscape(), snapshot)
+
+
+def test_an_unassigned_shoot_is_placed() -> None:
+    shoot = make_shoot()
+    assert judge(shoot, make_seed("a")) == Bind(
+        Placement(shoot, "a"), "placed on seed a (profile default)"
+    )
+
+
+def test_without_a_fitting_seed_it_waits_and_says_why() -> None:
+    assert judge(make_shoot(), make_seed("a", region="us-east-1")) == Wait(
+        "0/1 seeds fit: 1 is not in the shoot's region (a)"
+    )
+
+
+def test_a_deleting_shoot_is_left_alone() -> None:
+    raw = raw_shoot()
+    raw["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert judge(read(Shoot, raw), make_seed()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "ours"),
+    [
+        pytest.param("", Options(), True, id="unset"),
+        pytest.param("default-scheduler", Options(), True, id="default"),
+        pytest.param("weighted", Options(), True, id="a profile's name"),
+        pytest.param("mine", Options(), False, id="somebody else's"),
+        pytest.param("", Options(beside_gardener=True), False, id="Gardener's"),
+        pytest.param("espalier", Options(beside_gardener=True), True, id="ours beside a Gardener"),
+        pytest.param(
+            "",
+            Options(scheduling=SchedulingOptions(engine="kube-scheduler")),
+            False,
+            id="kube-scheduler's",
+        ),
+    ],
+)
+def test_only_our_shoots_are_placed(name: str, options: Options, ours: bool) -> None:
+    found = judge(make_shoot(schedulerName=name), make_seed(), options=options)
+    assert isinstance(found, Bind) is ours
+
+
+# Document 003, "Determining Seed for a Shoot", case 2.
+
+
+def test_a_shoot_that_wants_more_zones_moves() -> None:
+    shoot = make_shoot(seed="plain", actual_seed="plain", ha=MULTI_ZONE)
+    found = judge(shoot, make_seed("plain"), multi_zonal("wide"))
+    assert isinstance(found, Bind)
+    assert found.placement == Placement(shoot, "wide")
+    assert found.placement.is_move
+
+
+def test_kube_scheduler_does_not_move_shoots_so_we_do() -> None:
+    options = Options(scheduling=SchedulingOptions(engine="kube-scheduler"))
+    shoot = make_shoot(seed="plain", actual_seed="plain", ha=MULTI_ZONE)
+    assert isinstance(judge(shoot, make_seed("plain"), multi_zonal(), options=options), Bind)
+
+
+@pytest.mark.parametrize(
+    ("said", "seed"),
+    [
+        pytest.param({"ha": SINGLE_ZONE}, "plain", id="one zone is enough"),
+        pytest.param({}, "plain", id="no high availability"),
+        pytest.param({"ha": MULTI_ZONE, "actual_seed": "wide"}, "plain", id="on its way"),
+        pytest.param({"ha": MULTI_ZONE, "actual_seed": ""}, "plain", id="not there yet"),
+        pytest.param({"ha": MULTI_ZONE, "actual_seed": "wide"}, "wide", id="at home"),
+        pytest.param({"ha": MULTI_ZONE, "actual_seed": "none"}, "none", id="its seed is unknown"),
+        pytest.param(
+            {
+                "ha": ANYWAY,
+                "annotations": {"espalier.gardener.cloud/effective-failure-domain": "single-zone"},
+            },
+            "plain",
+            id="weakened before: no loop",
+        ),
+        pytest.param({"ha": MULTI_ZONE, "schedulerName": "gardener"}, "plain", id="Gardener's way"),
+        pytest.param({"ha": MULTI_ZONE, "schedulerName": "mine"}, "plain", id="somebody else's"),
+    ],
+)
+def test_shoots_that_stay(said: dict[str, Any], seed: str) -> None:
+    shoot = make_shoot(**{"seed": seed, "actual_seed": seed, **said})
+    assert judge(shoot, make_seed("plain"), multi_zonal("wide")) is None
+
+
+def test_more_failures_need_more_zones() -> None:
+    tolerant = {**MULTI_ZONE, "failureTolerance": 2}
+    shoot = make_shoot(seed="wide", actual_seed="wide", ha=tolerant)
+    found = judge(shoot, multi_zonal("wide"), multi_zonal("wider", zones=tuple("abcde")))
+    assert isinstance(found, Bind)
+    assert found.placement.seed == "wider"
+
+
+def test_without_a_better_seed_it_stays_where_it_is() -> None:
+    shoot = make_shoot(seed="plain", actual_seed="plain", ha=MULTI_ZONE)
+    assert judge(shoot, make_seed("plain")) == Stay(
+        "stays on seed plain, which is not multi-zonal: 0/1 seeds fit:"
+        " 1 is not multi-zonal, the shoot asks for a multi-zone control plane (plain)"
+    )
+
+
+def test_anyway_it_stays_and_is_weakened() -> None:
+    shoot = make_shoot(seed="plain", actual_seed="plain", ha=ANYWAY)
+    found = judge(shoot, make_seed("plain"), make_seed("other"))
+    assert isinstance(found, Weaken)
+
+
+def test_a_weakened_placement_is_assumed_as_it_will_be() -> None:
+    shoot = make_shoot(ha=ANYWAY)
+    found = judge(shoot, make_seed("plain"))
+    assert isinstance(found, Bind)
+    assert found.placement.weakened
+    weak = placement.assumed(found.placement)
+    assert (weak.spec.seed_name, ha.effective(weak).type) == ("plain", "single-zone")
+    assert weak.resource_version == shoot.resource_version
+    assert placement.change(found.placement) == {
+        "metadata": {
+            "uid": shoot.uid,
+            "resourceVersion": "1",
+            "annotations": {"espalier.gardener.cloud/effective-failure-domain": "single-zone"},
+        },
+        "spec": {"seedName": "plain"},
+    }
+    again = msgspec.structs.replace(
+        weak, status=read(Shoot, {"status": {"seedName": "plain"}}).status
+    )
+    assert judge(again, make_seed("plain"), multi_zonal("wide")) is None
+
+
+def made(name: str, purpose: str, created: str) -> Shoot:
+    raw = raw_shoot(name, purpose=purpose)
+    raw["metadata"]["creationTimestamp"] = created
+    return read(Shoot, raw)
+
+
+def test_the_highest_purpose_comes_first_then_the_oldest() -> None:
+    shoots = [
+        made("c", "evaluation", "2026-01-02T00:00:00Z"),
+        made("b", "production", "2026-01-03T00:00:00Z"),
+        made("a", "infrastructure", "2026-01-04T00:00:00Z"),
+        made("e", "testing", "2026-01-01T00:00:00Z"),
+        made("d", "production", "2026-01-01T00:00:00Z"),
+        made("f", "testing", "2026-01-01T00:00:00Z"),
+    ]
+    snapshot = Snapshot.of(shoots)
+    assert [shoot.name for shoot in scheduler.waiting(snapshot)] == ["a", "d", "b", "e", "f", "c"]
+
+
+def test_those_who_wait_are_the_unassigned_and_the_misplaced() -> None:
+    tolerant = {**MULTI_ZONE, "failureTolerance": 2}
+    snapshot = Snapshot.of(
+        [
+            make_seed("plain"),
+            multi_zonal("wide"),
+            make_shoot("unassigned"),
+            make_shoot("theirs", schedulerName="mine"),
+            make_shoot("assigned", seed="plain"),
+            make_shoot("misplaced", seed="plain", ha=MULTI_ZONE),
+            make_shoot("happy", seed="wide", ha=MULTI_ZONE),
+            make_shoot("tolerant", seed="wide", ha=tolerant),
+        ]
+    )
+    found = [shoot.name for shoot in scheduler.waiting(snapshot)]
+    assert found == ["misplaced", "tolerant", "unassigned"]
+
+
+LEAVING = make_managed_seed("s", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(None, make_seed(), True, id="a seed is added"),
+        pytest.param(make_seed(), None, False, id="a seed is gone"),
+        pytest.param(make_seed(ready=False), make_seed(), True, id="a seed becomes ready"),
+        pytest.param(make_seed(), make_seed(labels={"a": "b"}), True, id="a seed is relabelled"),
+        pytest.param(make_seed(shoots=1), make_seed(shoots=2), True, id="a seed grows"),
+        pytest.param(make_seed(), make_seed(), False, id="a seed reports itself"),
+        pytest.param(make_shoot(seed="s"), None, True, id="a placed shoot is gone"),
+        pytest.param(make_shoot(), None, False, id="an unplaced shoot is gone"),
+        pytest.param(None, make_shoot(seed="s"), False, id="a placed shoot appears"),
+        pytest.param(
+            make_shoot(seed="t", actual_seed="s"),
+            make_shoot(seed="t", actual_seed="t"),
+            True,
+            id="a shoot has moved away",
+        ),
+        pytest.param(
+            make_shoot(seed="s"), make_shoot(seed="s", actual_seed="s"), False, id="a shoot arrives"
+        ),
+        pytest.param(LEAVING, make_managed_seed("s"), True, id="a managed seed stays after all"),
+        pytest.param(
+            make_profile(), make_profile(seedSelector={"matchLabels": {}}), True, id="a selector"
+        ),
+        pytest.param(make_profile(), make_profile(machineTypes=[]), False, id="a machine type"),
+    ],
+)
+def test_what_may_help(old: Any, new: Any, expected: bool) -> None:
+    assert scheduler.may_help(old, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(None, make_shoot(), True, id="new"),
+        pytest.param(None, make_shoot(seed="s"), False, id="placed already"),
+        pytest.param(None, make_shoot(seed="s", ha=MULTI_ZONE), True, id="may be misplaced"),
+        pytest.param(make_shoot(), make_shoot(), False, id="nothing of interest"),
+        pytest.param(make_shoot(), make_shoot(purpose="production"), True, id="another wish"),
+        pytest.param(make_shoot(), make_shoot(annotations={"a": "b"}), True, id="a twin field"),
+        pytest.param(
+            make_shoot(seed="s", actual_seed="t"),
+            make_shoot(seed="s", actual_seed="s"),
+            True,
+            id="arrived",
+        ),
+        pytest.param(None, make_shoot(schedulerName="mine"), False, id="somebody else's"),
+        pytest.param(make_shoot(), None, False, id="gone"),
+    ],
+)
+def test_changes_that_concern_the_shoot_itself(
+    old: Shoot | None, new: Shoot | None, expected: bool
+) -> None:
+    assert scheduler.concerns(old, new, Options()) is expected

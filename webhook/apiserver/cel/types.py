@@ -1,0 +1,121 @@
+"""The static types of expressions, as far as Kubernetes declares them."""
+
+from typing import Final
+
+BOOL: Final = "bool"
+INT: Final = "int"
+UINT: Final = "uint"
+DOUBLE: Final = "double"
+STRING: Final = "string"
+BYTES: Final = "bytes"
+NULL: Final = "null_type"
+DYN: Final = "dyn"
+LIST: Final = "list(dyn)"
+MAP: Final = "map(dyn, dyn)"
+TYPE: Final = "type"
+DURATION: Final = "google.protobuf.Duration"
+TIMESTAMP: Final = "google.protobuf.Timestamp"
+AUTHORIZER: Final = "kubernetes.authorization.Authorizer"
+PATH_CHECK: Final = "kubernetes.authorization.PathCheck"
+GROUP_CHECK: Final = "kubernetes.authorization.GroupCheck"
+RESOURCE_CHECK: Final = "kubernetes.authorization.ResourceCheck"
+DECISION: Final = "kubernetes.authorization.Decision"
+REQUEST: Final = "kubernetes.AdmissionRequest"
+
+NUMBERS: Final = frozenset({INT, UINT, DOUBLE})
+
+#: What an expression may refer to.
+VARIABLES: Final = {
+    "object": DYN,
+    "oldObject": DYN,
+    "namespaceObject": DYN,
+    "request": REQUEST,
+    "authorizer": AUTHORIZER,
+    **dict.fromkeys(
+        ("bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"), TYPE
+    ),
+}
+
+_KIND: Final = {"group": STRING, "version": STRING, "kind": STRING}
+_RESOURCE: Final = {"group": STRING, "version": STRING, "resource": STRING}
+_USER: Final = {"username": STRING, "uid": STRING, "groups": "list(string)", "extra": MAP}
+
+#: The fields of types that declare them; any other type has none, or any.
+FIELDS: Final = {
+    REQUEST: {
+        "kind": "kubernetes.GroupVersionKind",
+        "resource": "kubernetes.GroupVersionResource",
+        "subResource": STRING,
+        "requestKind": "kubernetes.GroupVersionKind",
+        "requestResource": "kubernetes.GroupVersionResource",
+        "requestSubResource": STRING,
+        "name": STRING,
+        "namespace": STRING,
+        "operation": STRING,
+        "userInfo": "kubernetes.UserInfo",
+        "dryRun": BOOL,
+        "options": DYN,
+    },
+    "kubernetes.GroupVersionKind": _KIND,
+    "kubernetes.GroupVersionResource": _RESOURCE,
+    "kubernetes.UserInfo": _USER,
+    AUTHORIZER: {"requestResource": RESOURCE_CHECK},
+}
+
+#: Functions and methods by name: the type of their answer.
+FUNCTIONS: Final = {
+    "size": INT,
+    "type": TYPE,
+    "dyn": DYN,
+    "bool": BOOL,
+    "bytes": BYTES,
+    "double": DOUBLE,
+    "int": INT,
+    "string": STRING,
+    "uint": UINT,
+    "duration": DURATION,
+    "timestamp": TIMESTAMP,
+    "matches": BOOL,
+    **dict.fromkeys(("getFullYear", "getMonth", "getDayOfMonth", "getDayOfWeek"), INT),
+    **dict.fromkeys(("getHours", "getMinutes", "getSeconds", "getMilliseconds"), INT),
+}
+METHODS: Final = {
+    **FUNCTIONS,
+    **dict.fromkeys(("startsWith", "endsWith", "contains", "matches", "isSorted"), BOOL),
+    **dict.fromkeys(("lowerAscii", "upperAscii", "trim", "replace", "substring", "charAt"), STRING),
+    **dict.fromkeys(("join", "find"), STRING),
+    **dict.fromkeys(("split", "findAll"), "list(string)"),
+    **dict.fromkeys(("indexOf", "lastIndexOf"), INT),
+    **dict.fromkeys(("min", "max", "sum"), DYN),
+    "path": PATH_CHECK,
+    "group": GROUP_CHECK,
+    "serviceAccount": AUTHORIZER,
+    **dict.fromkeys(("resource", "subresource", "namespace", "name"), RESOURCE_CHECK),
+    "check": DECISION,
+    "allowed": BOOL,
+    "errored": BOOL,
+    **dict.fromkeys(("reason", "error"), STRING),
+}
+#: Methods that only strings have, with the types of their arguments.
+STRING_METHODS: Final = {
+    "startsWith": (STRING,),
+    "endsWith": (STRING,),
+    "contains": (STRING,),
+    "matches": (STRING,),
+}
+MACROS: Final = {
+    "all": BOOL,
+    "exists": BOOL,
+    "exists_one": BOOL,
+    "filter": LIST,
+    "map": LIST,
+}
+#: Known to Kubernetes, not to us.
+UNSUPPORTED: Final = frozenset(
+    {
+        *("optional", "none", "of", "ofNonZeroValue", "hasValue", "value", "or", "orValue"),
+        *("optMap", "optFlatMap", "quantity", "isQuantity", "url", "isURL", "ip", "isIP", "cidr"),
+        *("isCIDR", "semver", "isSemver", "sets", "format", "named", "validate", "distinct"),
+        *("sort", "sortBy", "flatten", "reverse", "slice", "fieldSelector", "labelSelector"),
+    }
+)

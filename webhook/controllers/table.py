@@ -1,0 +1,13 @@
+"""CONTROLLERS: everything that is reconciled, one row a concern."""
+
+from typing import Final
+
+from webhook.controllers.capacity import CAPACITY
+from webhook.controllers.regions import REGIONS
+from webhook.runtime.rows import Controller
+
+CONTROLLERS: Final[tuple[Controller, ...]] = (
+    CAPACITY,
+    REGIONS,
+)
+"""Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""

@@ -1,0 +1,139 @@
+"""POST /mutate and /validate: decode, decide, ask once what was missing, encode."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Protocol, TypeAlias
+
+from aiohttp import web
+
+from webhook.admission import review
+from webhook.admission.decision import Decision, Needs, Request
+from webhook.cluster.answers import UnanswerableError
+from webhook.runtime.metrics import Metrics
+from webhook.server.errors import LaterError
+from webhook.server.middleware import Handler, read_body
+from webhook.state.questions import Answers, Question
+from webhook.state.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+Decide: TypeAlias = Callable[[Request, Snapshot], Decision | Needs]
+
+_JSON = {"Content-Type": "application/json"}
+
+
+class Memory(Protocol):
+    """What decisions are made from."""
+
+    def snapshot(self, answers: Answers | None = None) -> Snapshot: ...
+
+    async def answer(self, questions: Sequence[Question], seconds: float) -> Answers: ...
+
+
+class Admission:
+    """Answers reviews from memory."""
+
+    def __init__(self, memory: Memory, metrics: Metrics) -> None:
+        self._memory = memory
+        self._metrics = metrics
+
+    def handler(self, path: str, decide: Decide) -> Handler:
+        """Give the handler of one path."""
+        tally = _Tally(self._metrics, path)
+
+        async def handle(request: web.Request, deadline: float) -> web.Response:
+            started = perf_counter()
+            asked = review.decode(await read_body(request, deadline))
+            decision = self._decide(decide, asked)
+            if isinstance(decision, Needs):
+                answers = await self._ask(decision, deadline)
+                decision = self._decide(decide, asked, answers)
+                if isinstance(decision, Needs):
+                    raise LaterError("the decision needs more than one round of questions")
+            tally.count(asked, decision)
+            _tell(path, asked, decision, started)
+            return web.Response(body=review.encode(asked, decision), headers=_JSON)
+
+        return handle
+
+    def _decide(
+        self, decide: Decide, asked: Request, answers: Answers | None = None
+    ) -> Decision | Needs:
+        snapshot = self._memory.snapshot(answers)
+        decision = decide(asked, snapshot)
+        if snapshot.stale_reads:
+            # Neither a refusal nor a permission may rest on what is perhaps long past.
+            lost = ", ".join(sorted(model.__name__ for model in snapshot.stale_reads))
+            raise LaterError(f"not up to date on {lost}, try again")
+        return decision
+
+    async def _ask(self, needs: Needs, deadline: float) -> Answers:
+        seconds = deadline - asyncio.get_running_loop().time()
+        if seconds <= 0:
+            raise LaterError("no time left to ask the API server")
+        try:
+            answers = await self._memory.answer(needs.questions, seconds)
+        except UnanswerableError:
+            self._metrics.live_reads.labels("failed").inc()
+            raise
+        self._metrics.live_reads.labels("answered").inc()
+        return answers
+
+
+class _Tally:
+    """Counts decisions; counters are bound when first needed, since binding costs most."""
+
+    def __init__(self, metrics: Metrics, path: str) -> None:
+        self._metrics = metrics
+        self._path = path
+        self._decisions: dict[tuple[str, str, bool, int], Callable[[], None]] = {}
+        self._verdicts: dict[tuple[str, str, str], Callable[[], None]] = {}
+
+    def count(self, asked: Request, decision: Decision) -> None:
+        kind = asked.kind.name if asked.kind else "other"
+        code = 200 if decision.allowed else review.status(asked, decision)["code"]
+        key = (asked.operation, kind, decision.allowed, code)
+        count = self._decisions.get(key)
+        if count is None:
+            count = self._decisions[key] = self._metrics.decisions.labels(
+                self._path, asked.operation, kind, str(decision.allowed).lower(), str(code)
+            ).inc
+        count()
+        for outcome in decision.outcomes:
+            self._count_verdict(outcome.policy, asked.operation, outcome.verdict)
+        if decision.patch:
+            self._metrics.patch_operations.labels(kind).inc(len(decision.patch))
+
+    def _count_verdict(self, policy: str, operation: str, verdict: str) -> None:
+        key = (policy, operation, verdict)
+        count = self._verdicts.get(key)
+        if count is None:
+            count = self._verdicts[key] = self._metrics.verdicts.labels(*key).inc
+        count()
+
+
+def _tell(path: str, asked: Request, decision: Decision, started: float) -> None:
+    """A refusal is a line that operators see; that something was allowed is not worth one."""
+    level = logging.DEBUG if decision.allowed else logging.INFO
+    if not logger.isEnabledFor(level):
+        return
+    about = {
+        "path": path,
+        "uid": asked.uid,
+        "kind": asked.kind.name if asked.kind else "",
+        "object": str(asked.key),
+        "operation": asked.operation,
+        "subresource": asked.subresource,
+        "user": asked.user.username,
+        "dry_run": asked.dry_run,
+        "patch_operations": len(decision.patch),
+        "milliseconds": round((perf_counter() - started) * 1000, 2),
+    }
+    if decision.allowed:
+        logger.debug("allowed", extra=about)
+        return
+    reasons = [review.describe(finding) for finding in decision.findings if finding.fatal]
+    policies = sorted({finding.policy for finding in decision.findings if finding.fatal})
+    logger.info("refused", extra={**about, "reasons": reasons[:10], "policies": policies})

@@ -1,0 +1,76 @@
+"""Put the routes together: what is served with TLS, and what beside it without."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from aiohttp import web
+
+from webhook.admission.engine import Table
+from webhook.runtime.health import Checks
+from webhook.runtime.metrics import Metrics
+from webhook.server.admission import Admission, Memory
+from webhook.server.authentication import certified
+from webhook.server.errors import StrangerError
+from webhook.server.extender import Extender
+from webhook.server.middleware import MAX_BODY, Door, Handler
+from webhook.server.probes import add_probes
+from webhook.server.traffic import Traffic
+
+Role: TypeAlias = Literal["admission", "extender", "controllers", "nodegroups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the routes need."""
+
+    memory: Memory
+    table: Table
+    metrics: Metrics
+    traffic: Traffic
+    extender: Extender | None = None
+    admission_authorities: bytes = b""
+    """If there are any, reviews are taken only from clients with a certificate of one of them."""
+
+
+def build_app(services: Services, roles: Collection[Role]) -> web.Application:
+    """Build what is served with TLS."""
+    app = web.Application(client_max_size=MAX_BODY)
+    door = Door(services.traffic, services.metrics)
+    if "admission" in roles:
+        admission = Admission(services.memory, services.metrics)
+        for path, decide in (
+            ("/mutate", services.table.mutate),
+            ("/validate", services.table.validate),
+        ):
+            handler = admission.handler(path, decide)
+            if services.admission_authorities:
+                handler = _for_clients(handler, services.admission_authorities)
+            app.router.add_post(path, door.guard(path, handler))
+    if "extender" in roles and services.extender is not None:
+        _add_extender(app, door, services.extender)
+    return app
+
+
+def build_plain_app(live: Checks, ready: Checks, metrics: Metrics) -> web.Application:
+    """Build what is served without TLS."""
+    app = web.Application()
+    add_probes(app, live, ready, metrics)
+    return app
+
+
+def _add_extender(app: web.Application, door: Door, extender: Extender) -> None:
+    for verb in ("filter", "prioritize", "preempt", "bind"):
+        path = f"/scheduler/{verb}"
+        app.router.add_post(path, door.guard(path, getattr(extender, verb)))
+    explain = door.guard("/scheduler/explain", extender.explain)
+    app.router.add_get("/scheduler/explain/{namespace}/{shoot}", explain)
+
+
+def _for_clients(handler: Handler, authorities: bytes) -> Handler:
+    async def handle(request: web.Request, deadline: float) -> web.Response:
+        if certified(request, authorities) is None:
+            raise StrangerError("reviews are taken only with a client certificate")
+        return await handler(request, deadline)
+
+    return handle

@@ -1,0 +1,56 @@
+"""Open ports, and leave them without dropping anybody."""
+
+import os
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from webhook.server.traffic import Traffic
+
+KEEP_ALIVE = 300.0
+"""Clients close idle connections after 90 seconds; closing first would cost them a request."""
+
+IN_FLIGHT_SECONDS = 35.0
+"""How long what is in flight may take once the port is closed: longer than any deadline."""
+
+_BACKLOG = 1024
+
+
+class ListenError(Exception):
+    """A port that cannot be opened; the message says which, why and what to do."""
+
+
+@asynccontextmanager
+async def listening(
+    app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None
+) -> AsyncIterator[int]:
+    """Serve an application and give the port, which the system chooses if it is 0."""
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        keepalive_timeout=KEEP_ALIVE,
+        shutdown_timeout=IN_FLIGHT_SECONDS,
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, ssl_context=context, backlog=_BACKLOG)
+        try:
+            await site.start()
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def lame_duck(traffic: Traffic, quiet: float, longest: float) -> AsyncIterator[None]:
+    """Drain when the block ends: not ready any more, but served until nobody comes."""
+    try:
+        yield
+    finally:
+        await traffic.drain(quiet, longest)
