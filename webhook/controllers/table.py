@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from webhook.controllers.bridge import BRIDGE
 from webhook.controllers.capacity import CAPACITY
 from webhook.controllers.regions import REGIONS
 from webhook.runtime.rows import Controller
@@ -9,5 +10,6 @@ from webhook.runtime.rows import Controller
 CONTROLLERS: Final[tuple[Controller, ...]] = (
     CAPACITY,
     REGIONS,
+    *BRIDGE,
 )
 """Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""
