@@ -52,5 +52,8 @@ manifests: setup ## regenerate CRDs, RBAC and webhook configurations
 doctor: setup ## what is missing on this machine
 	@$(BIN)/espalier doctor
 
-lock: ## resolve the dependencies anew into requirements.lock
-	@$(BIN)/pip-compile --quiet --allow-unsafe --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --strip-extras --extra dev --output-file requirements.lock pyproject.toml
+COMPILE = $(BIN)/pip-compile --quiet --allow-unsafe --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --strip-extras
+
+lock: ## resolve the dependencies anew, for developers and for the image
+	@$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --constraint requirements.lock --output-file requirements-runtime.lock pyproject.toml

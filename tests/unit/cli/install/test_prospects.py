@@ -1,0 +1,34 @@
+from webhook.api.crds import crd
+from webhook.api.kinds import kind_of_model
+from webhook.api.seedautoscalers import SeedAutoscaler
+from webhook.cli.install.examination import Finding
+from webhook.cli.install.landscape import GARDENER, Landscape
+from webhook.cli.install.prospects import judge
+
+
+def told(found: Landscape) -> dict[str, Finding]:
+    return {finding.subject: finding for finding in judge(found)}
+
+
+def test_an_empty_cluster_lacks_all_definitions():
+    findings = told(Landscape(frozenset(), {}))
+    assert findings["Gardener"].message.startswith("not there")
+    assert findings["served by others"].message == "none"
+    assert findings["not installed"].state == "optional"
+    assert "ManagedSeedSet" in findings["not installed"].message
+
+
+def test_beside_a_gardener_its_kinds_are_served_by_others():
+    aggregated = frozenset({GARDENER, "v1alpha1.seedmanagement.gardener.cloud"})
+    findings = told(Landscape(aggregated, {}))
+    assert findings["Gardener"].message.startswith("there")
+    assert findings["definitions of ours"].message == "SeedAutoscaler, Zone, ScheduledScaling"
+    assert "Shoot, " in findings["served by others"].message
+    assert "policies left to Gardener" in findings
+
+
+def test_a_definition_that_is_covered_is_an_error():
+    kind = kind_of_model(SeedAutoscaler)
+    present = {kind.resource: crd(kind, beside_gardener=True)}
+    aggregated = frozenset({"v1beta1.seedmanagement.gardener.cloud"})
+    assert told(Landscape(aggregated, present))[kind.resource].state == "missing"

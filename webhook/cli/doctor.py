@@ -1,0 +1,72 @@
+"""`espalier doctor`: what is missing on this machine, and what would happen in a cluster."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from webhook.cli.install import landscape, prospects
+from webhook.cli.install.examination import Finding, State, machine
+from webhook.cluster import config
+from webhook.cluster.client import Client
+from webhook.cluster.errors import ApiError
+
+NAME: Final = "doctor"
+HELP: Final = "say what is missing on this machine, and what Espalier would do in a cluster"
+_COLOURS: Final = {"ok": "green", "missing": "red", "optional": "yellow", "note": "cyan"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.description = (
+        "Look at this machine and, where a kubeconfig leads to one, at a cluster: who serves "
+        "which kinds, what Espalier would take on, which rights are missing. Nothing is changed."
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to look at")
+    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    parser.add_argument("--no-cluster", action="store_true", help="look at this machine only")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look around; 1 if something is missing that everybody needs."""
+    findings = list(machine())
+    if not arguments.no_cluster:
+        findings += asyncio.run(_cluster(arguments))
+    _show(findings, arguments.output)
+    return 1 if any(finding.state == "missing" for finding in findings) else 0
+
+
+async def _cluster(arguments: argparse.Namespace) -> list[Finding]:
+    """Look at the cluster; one that was named must answer, any other need not be there."""
+    state: State = "missing" if arguments.kubeconfig or arguments.context else "optional"
+    try:
+        access = await config.load(arguments.kubeconfig, arguments.context)
+        async with Client(access) as client:
+            found = await landscape.ask(client)
+            findings = list(prospects.judge(found))
+            lacking = await prospects.refused(client)
+    except (config.ConfigError, ApiError, OSError) as error:
+        return [Finding(state, "cluster", f"cannot be asked: {error}")]
+    for right in lacking:
+        message = f"you may not {', '.join(right.verbs)}, which serving needs for {right.why}"
+        findings.append(Finding("optional", right.resource, message))
+    return findings
+
+
+def _show(findings: Iterable[Finding], output: str) -> None:
+    if output == "json":
+        print(json.dumps([finding._asdict() for finding in findings], indent=2))
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "what", "how it is"):
+        table.add_column(heading, overflow="fold")
+    for finding in findings:
+        colour = _COLOURS[finding.state]
+        table.add_row(f"[{colour}]{finding.state}[/]", finding.subject, finding.message)
+    Console(file=sys.stdout, highlight=False).print(table)
