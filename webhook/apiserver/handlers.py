@@ -139,7 +139,7 @@ def _returns_object(resource: Resource) -> bool:
 
 def _fits(target: Target, verb: str) -> bool:
     """Tell whether a verb is one of objects or of collections, as the path is."""
-    return verb == "watch" or bool(target.name) == (verb in _NAMED)
+    return bool(target.name) == (verb in _NAMED)
 
 
 def _method_not_allowed() -> status.StatusError:

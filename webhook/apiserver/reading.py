@@ -69,9 +69,6 @@ def selection_of(call: Call) -> Selection:
         )
     except SelectorError as error:
         raise status.bad_request(str(error)) from error
-    if call.target.name:
-        wanted = selectors.FieldTerm("metadata.name", call.target.name)
-        fields = FieldSelector((*fields.terms, wanted))
     return Selection(call.namespace, labels, fields)
 
 

@@ -46,9 +46,9 @@ def parse_path(parts: list[str]) -> Target | None:
 def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str:
     """Name what is asked for as RBAC does."""
     if method in ("GET", "HEAD"):
-        if is_true(query.get("watch", "")):
-            return "watch"
-        return "get" if target.name else "list"
+        if target.name:
+            return "get"
+        return "watch" if is_true(query.get("watch", "")) else "list"
     verbs = {"POST": "create", "PUT": "update", "PATCH": "patch"}
     if method == "DELETE":
         return "delete" if target.name else "deletecollection"

@@ -39,7 +39,7 @@ def test_paths(path, target):
         pytest.param("GET", "a", {}, "get", id="get"),
         pytest.param("GET", "", {}, "list", id="list"),
         pytest.param("GET", "", {"watch": "1"}, "watch", id="watch"),
-        pytest.param("GET", "a", {"watch": "true"}, "watch", id="watch of one"),
+        pytest.param("GET", "a", {"watch": "true"}, "get", id="one object is not watched"),
         pytest.param("GET", "", {"watch": "0"}, "list", id="no watch"),
         pytest.param("POST", "", {}, "create", id="create"),
         pytest.param("PUT", "a", {}, "update", id="update"),

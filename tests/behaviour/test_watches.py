@@ -1,0 +1,172 @@
+"""Watches: where they begin, what they tell, and how they end."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from tests.behaviour.bad_requests import MERGE_PATCH, config_map
+from tests.behaviour.waiting import events, take
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+def path(namespace):
+    return f"/api/v1/namespaces/{namespace}/configmaps"
+
+
+async def send(session, method, path, code=(200, 201), **more):
+    async with session.request(method, path, **more) as response:
+        answer = await response.json()
+        assert response.status in code, answer
+    return answer
+
+
+async def create(session, path, name, **metadata):
+    return await send(session, "POST", path, json=config_map(name, metadata=metadata))
+
+
+async def patch(session, path, change):
+    return await send(session, "PATCH", path, json=change, headers={"Content-Type": MERGE_PATCH})
+
+
+def told(received):
+    return [(event["type"], event["object"]["metadata"]["name"]) for event in received]
+
+
+async def now(session, path):
+    return (await send(session, "GET", path))["metadata"]["resourceVersion"]
+
+
+async def test_a_watch_tells_what_happens_after_a_version(session, path):
+    version = await now(session, path)
+    await create(session, path, "a")
+    await patch(session, f"{path}/a", {"data": {"x": "1"}})
+    await send(session, "DELETE", f"{path}/a")
+    received = await take(3, session, path, resourceVersion=version)
+    assert told(received) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in received]
+    assert versions == sorted(set(versions))
+    assert received[2]["object"]["data"] == {"x": "1"}
+    assert received[0]["object"]["kind"] == "ConfigMap"
+
+
+async def test_a_change_that_changes_nothing_is_not_told(session, path):
+    await create(session, path, "a")
+    version = await now(session, path)
+    before = await patch(session, f"{path}/a", {"metadata": {}})
+    assert before["metadata"]["resourceVersion"] <= version
+    await create(session, path, "b")
+    assert told(await take(1, session, path, resourceVersion=version)) == [("ADDED", "b")]
+
+
+@pytest.mark.parametrize("version", [None, "0"])
+async def test_a_watch_from_anywhere_begins_with_what_exists(session, path, version):
+    await create(session, path, "a", labels={"own": ""})
+    query = {"resourceVersion": version} if version else {}
+    received = await take(1, session, path, labelSelector="own", **query)
+    assert told(received) == [("ADDED", "a")]
+
+
+async def test_objects_enter_and_leave_a_selection(session, path):
+    version = await now(session, path)
+    await create(session, path, "a", labels={"in": "no"})
+    await patch(session, f"{path}/a", {"metadata": {"labels": {"in": "yes"}}})
+    await patch(session, f"{path}/a", {"data": {"x": "1"}})
+    left = await patch(session, f"{path}/a", {"metadata": {"labels": {"in": "no"}}})
+    await create(session, path, "b", labels={"in": "yes"})
+    received = await take(4, session, path, resourceVersion=version, labelSelector="in=yes")
+    assert told(received) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a"), ("ADDED", "b")]
+    gone = received[2]["object"]
+    # Who leaves is shown as it was last seen, at the version of the change.
+    assert gone["metadata"]["labels"] == {"in": "yes"}
+    assert gone["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
+
+
+async def test_one_object_can_be_watched_by_its_name(session, path):
+    version = await now(session, path)
+    await create(session, path, "a")
+    await create(session, path, "b")
+    received = await take(
+        1, session, path, resourceVersion=version, fieldSelector="metadata.name=b"
+    )
+    assert told(received) == [("ADDED", "b")]
+
+
+async def test_the_path_of_an_object_is_never_watched(session, path):
+    await create(session, path, "a")
+    assert (await send(session, "GET", f"{path}/a", params={"watch": "1"}))["kind"] == "ConfigMap"
+
+
+async def test_initial_events_end_with_a_bookmark(session, path):
+    await create(session, path, "a", labels={"own": ""})
+    received = await take(
+        2,
+        session,
+        path,
+        labelSelector="own",
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        allowWatchBookmarks="true",
+    )
+    assert received[0]["type"] == "ADDED"
+    assert received[1]["type"] == "BOOKMARK"
+    bookmark = received[1]["object"]
+    assert bookmark["kind"] == "ConfigMap"
+    assert bookmark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert int(bookmark["metadata"]["resourceVersion"]) >= int(
+        received[0]["object"]["metadata"]["resourceVersion"]
+    )
+
+
+async def test_a_watch_without_initial_events_begins_now(session, path):
+    await create(session, path, "a", labels={"own": ""})
+    query = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
+    watch = asyncio.ensure_future(take(1, session, path, labelSelector="own", **query))
+    while not watch.done():
+        # The watch is live once it tells of a change; until then more changes are made.
+        await patch(session, f"{path}/a", {"data": {"x": str(asyncio.get_running_loop().time())}})
+        await asyncio.wait([watch], timeout=0.2)
+    assert told(watch.result()) == [("MODIFIED", "a")]
+
+
+async def test_a_watch_ends_when_its_time_is_over(session, path):
+    version = await now(session, path)
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    received = [
+        event async for event in events(session, path, resourceVersion=version, timeoutSeconds="1")
+    ]
+    assert [event for event in received if event["type"] != "BOOKMARK"] == []
+    assert 0.9 < loop.time() - begun < 10
+
+
+async def test_tables_are_watched_with_one_header(session, path):
+    version = await now(session, path)
+    await create(session, path, "a")
+    await create(session, path, "b")
+    accept = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
+    params = {"watch": "1", "resourceVersion": version, "timeoutSeconds": "2"}
+    tables = []
+    async with session.get(path, params=params, headers=accept) as response:
+        async for line in response.content:
+            event = orjson.loads(line)
+            if event["type"] == "ADDED":
+                tables.append(event["object"])
+    assert [table["kind"] for table in tables] == ["Table", "Table"]
+    assert [bool(table["columnDefinitions"]) for table in tables] == [True, False]
+    assert [table["rows"][0]["cells"][0] for table in tables] == ["a", "b"]
+
+
+async def test_deleting_a_collection_is_told_one_by_one(session, path):
+    for name in ("a", "b", "c"):
+        await create(session, path, name, labels={"own": name})
+    version = await now(session, path)
+    deleted = await send(session, "DELETE", path, params={"labelSelector": "own in (a,b)"})
+    assert deleted["kind"] == "ConfigMapList"
+    assert sorted(item["metadata"]["name"] for item in deleted["items"]) == ["a", "b"]
+    received = await take(2, session, path, resourceVersion=version)
+    assert sorted(told(received)) == [("DELETED", "a"), ("DELETED", "b")]
+    left = await send(session, "GET", path, params={"labelSelector": "own"})
+    assert [item["metadata"]["name"] for item in left["items"]] == ["c"]
