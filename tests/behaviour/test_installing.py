@@ -32,7 +32,7 @@ FOLDER = Path(__file__).parents[2] / "manifests"
 
 def espalier(capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, str, str]:
     parser = argparse.ArgumentParser()
-    manifests.add(parser)
+    manifests.add_arguments(parser)
     code = manifests.run(parser.parse_args(flags))
     printed = capsys.readouterr()
     return code, printed.out, printed.err

@@ -21,7 +21,7 @@ HELP: Final = "say what is missing on this machine, and what Espalier would do i
 _COLOURS: Final = {"ok": "green", "missing": "red", "optional": "yellow", "note": "cyan"}
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.description = (
         "Look at this machine and, where a kubeconfig leads to one, at a cluster: who serves "

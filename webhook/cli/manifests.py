@@ -29,7 +29,7 @@ _UNUSABLE: Final = 2
 T = TypeVar("T")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.description = _DESCRIPTION
     where = parser.add_mutually_exclusive_group()

@@ -8,7 +8,7 @@ from webhook.cli.install import examination
 
 def run(*flags: str) -> int:
     parser = argparse.ArgumentParser()
-    doctor.add(parser)
+    doctor.add_arguments(parser)
     return doctor.run(parser.parse_args(flags))
 
 

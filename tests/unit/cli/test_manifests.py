@@ -9,7 +9,7 @@ from webhook.cli import manifests
 
 def run(*flags: str) -> int:
     parser = argparse.ArgumentParser()
-    manifests.add(parser)
+    manifests.add_arguments(parser)
     return manifests.run(parser.parse_args(flags))
 
 
