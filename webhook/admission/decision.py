@@ -10,13 +10,12 @@ from msgspec import UNSET
 from webhook.api import decode
 from webhook.api.kinds import Kind
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
-from webhook.domain.options import Mode
+from webhook.domain.options import Failure, Mode
 from webhook.state.questions import Question
 from webhook.state.snapshot import Snapshot
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 Verdict: TypeAlias = Literal["allow", "mutate", "warn", "deny"]
-Failure: TypeAlias = Literal["Fail", "Ignore"]
 M = TypeVar("M", bound=Object)
 
 REQUIRED: Final = "Required"
@@ -255,13 +254,6 @@ Validator: TypeAlias = Callable[[Request, Snapshot], Iterable[Finding]]
 """Yields every objection, not the first."""
 
 
-class MatchCondition(NamedTuple):
-    """A CEL expression; the API server does not call us where it is false."""
-
-    name: str
-    expression: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """One row of the table: what is judged, when, by which function."""
@@ -276,4 +268,3 @@ class Policy:
     why: str
     beside_gardener: bool = False
     mode: Mode = "deny"
-    match_conditions: tuple[MatchCondition, ...] = ()

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from webhook.api.meta import Quantity
 
 Mode: TypeAlias = Literal["deny", "warn", "off"]
+Failure: TypeAlias = Literal["Fail", "Ignore"]
 WorkerRule: TypeAlias = Literal["every-pool", "system-components"]
 Strategy: TypeAlias = Literal["SameRegion", "MinimalDistance"]
 Engine: TypeAlias = Literal["built-in", "kube-scheduler"]
@@ -29,6 +30,9 @@ class AdmissionOptions:
     worker_rule: WorkerRule = "every-pool"
     label_multi_zonal: bool = True
     strict_seeds: bool = False
+    failure: Failure | None = None
+    """What an API server does when we do not answer; without it each policy's own choice, and
+    Ignore beside a Gardener."""
 
     def mode(self, policy: str, namespace: str, default: Mode) -> Mode:
         """Tell how strict a policy is in a namespace."""

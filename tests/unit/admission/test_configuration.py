@@ -1,0 +1,188 @@
+"""The webhook configurations follow from the table of policies."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from webhook.admission.configuration import TIMEOUT_SECONDS, Target, configurations, is_used
+from webhook.admission.table import POLICIES
+from webhook.api.kinds import KINDS
+from webhook.api.meta import ObjectKey
+from webhook.domain.options import AdmissionOptions, Options
+
+SERVICE = Target(ObjectKey("espalier-system", "espalier"), b"PEM")
+BESIDE = Options(beside_gardener=True)
+
+
+def webhooks(options: Options | None = None, target: Target = SERVICE) -> dict[str, dict[str, Any]]:
+    made = configurations(target, options or Options())
+    assert [configuration["kind"] for configuration in made] == [
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    ]
+    found = [webhook for configuration in made for webhook in configuration["webhooks"]]
+    by_name = {webhook["name"]: webhook for webhook in found}
+    assert len(by_name) == len(found)
+    return by_name
+
+
+def covered(half: str, options: Options | None = None) -> set[tuple[str, str, str]]:
+    made = configurations(SERVICE, options or Options())[half == "validate"]["webhooks"]
+    return {
+        (rule["apiGroups"][0], resource, operation)
+        for webhook in made
+        for rule in webhook["rules"]
+        for resource in rule["resources"]
+        for operation in rule["operations"]
+    }
+
+
+def test_one_webhook_in_full() -> None:
+    assert webhooks()["shoots.delete.fail.espalier.gardener.cloud"] == {
+        "name": "shoots.delete.fail.espalier.gardener.cloud",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {
+            "caBundle": base64.b64encode(b"PEM").decode(),
+            "service": {
+                "namespace": "espalier-system",
+                "name": "espalier",
+                "path": "/validate",
+                "port": 443,
+            },
+        },
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {
+            "matchExpressions": [
+                {
+                    "key": "kubernetes.io/metadata.name",
+                    "operator": "NotIn",
+                    "values": ["kube-system", "espalier-system"],
+                }
+            ]
+        },
+        "rules": [
+            {
+                "apiGroups": ["core.gardener.cloud"],
+                "apiVersions": ["v1beta1"],
+                "operations": ["DELETE"],
+                "resources": ["shoots"],
+                "scope": "Namespaced",
+            }
+        ],
+        "sideEffects": "None",
+        "timeoutSeconds": 5,
+    }
+
+
+@pytest.mark.parametrize("half", ["mutate", "validate"])
+@pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
+def test_exactly_what_the_policies_judge_is_asked_for(half: str, options: Options) -> None:
+    kinds = {kind.model: kind for kind in KINDS}
+    wanted = {
+        (kinds[model].group, kinds[model].plural + (f"/{sub}" if sub else ""), operation)
+        for policy in POLICIES
+        if is_used(policy, options) and getattr(policy, half) is not None
+        for model in policy.models
+        for operation in policy.operations
+        for sub in policy.subresources
+    }
+    assert covered(half, options) == wanted
+
+
+@pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
+def test_every_webhook_is_narrow_and_patient_for_a_short_time_only(options: Options) -> None:
+    for webhook in webhooks(options).values():
+        assert webhook["timeoutSeconds"] == TIMEOUT_SECONDS <= 5
+        assert webhook["sideEffects"] == "None"
+        assert webhook["admissionReviewVersions"] == ["v1"]
+        for rule in webhook["rules"]:
+            assert "*" not in (*rule["apiGroups"], *rule["apiVersions"], *rule["resources"])
+            namespaced = rule["scope"] == "Namespaced"
+            assert ("namespaceSelector" in webhook) is namespaced
+        is_update = "UPDATE" in webhook["rules"][0]["operations"]
+        assert ("matchConditions" in webhook) is is_update
+        is_mutating = webhook["clientConfig"]["service"]["path"] == "/mutate"
+        assert webhook.get("reinvocationPolicy") == ("IfNeeded" if is_mutating else None)
+
+
+def test_deletions_fail_closed() -> None:
+    for webhook in webhooks().values():
+        if webhook["rules"][0]["operations"] == ["DELETE"]:
+            assert webhook["failurePolicy"] == "Fail"
+
+
+def test_a_call_fails_closed_if_one_of_its_policies_does() -> None:
+    found = webhooks()
+    assert found["shoots.validate.fail.espalier.gardener.cloud"]["failurePolicy"] == "Fail"
+    assert found["shoots.mutate.ignore.espalier.gardener.cloud"]["failurePolicy"] == "Ignore"
+    assert found["workerpools.validate.ignore.espalier.gardener.cloud"]["failurePolicy"] == (
+        "Ignore"
+    )
+
+
+def test_beside_a_gardener_nothing_stops_when_we_do() -> None:
+    assert {webhook["failurePolicy"] for webhook in webhooks(BESIDE).values()} == {"Ignore"}
+    assert not any(operation == "DELETE" for *_, operation in covered("validate", BESIDE))
+    strict = Options(beside_gardener=True, admission=AdmissionOptions(failure="Fail"))
+    assert {webhook["failurePolicy"] for webhook in webhooks(strict).values()} == {"Fail"}
+
+
+def test_beside_a_gardener_only_exact_versions_are_asked_for() -> None:
+    name = "seedautoscalers.validate.{}.espalier.gardener.cloud"
+    alone = webhooks()[name.format("fail")]["rules"][0]["apiVersions"]
+    beside = webhooks(BESIDE)[name.format("ignore")]["rules"][0]["apiVersions"]
+    assert (alone, beside) == (["v1beta1", "v1alpha1"], ["v1beta1"])
+
+
+@pytest.mark.parametrize(
+    ("options", "excluded"),
+    [
+        pytest.param(Options(), ["kube-system", "espalier-system"], id="our own namespace"),
+        pytest.param(Options(namespace="garden"), ["kube-system"], id="not the garden"),
+        pytest.param(BESIDE, ["kube-system"], id="not beside a Gardener"),
+    ],
+)
+def test_excluded_namespaces(options: Options, excluded: list[str]) -> None:
+    for webhook in webhooks(options).values():
+        if "namespaceSelector" in webhook:
+            selector = webhook["namespaceSelector"]["matchExpressions"]
+            assert [expression["values"] for expression in selector] == [excluded]
+
+
+def test_a_server_outside_of_the_cluster_is_called_by_url() -> None:
+    found = webhooks(target=Target(None, url="https://host:9443/"))
+    clients = [webhook["clientConfig"] for webhook in found.values()]
+    assert {client["url"] for client in clients} == {
+        "https://host:9443/mutate",
+        "https://host:9443/validate",
+    }
+    assert not any("caBundle" in client or "service" in client for client in clients)
+
+
+@pytest.mark.parametrize(
+    ("admission", "called"),
+    [
+        pytest.param(AdmissionOptions(), True, id="as in the table"),
+        pytest.param(
+            AdmissionOptions(modes={"extension.rules": "off"}), False, id="off everywhere"
+        ),
+        pytest.param(
+            AdmissionOptions(
+                modes={"extension.rules": "off"}, exceptions={"a": {"extension.rules": "warn"}}
+            ),
+            True,
+            id="off, but not in one namespace",
+        ),
+    ],
+)
+def test_what_is_off_everywhere_costs_no_calls(admission: AdmissionOptions, called: bool) -> None:
+    resources = {resource for _, resource, _ in covered("validate", Options(admission=admission))}
+    assert ("infrastructures" in resources) is called
+
+
+def test_names_are_unique_and_the_table_gives_a_reason_for_each_choice() -> None:
+    named = [(policy.name, model) for policy in POLICIES for model in policy.models]
+    assert len(named) == len(set(named))
+    assert all(policy.why for policy in POLICIES)

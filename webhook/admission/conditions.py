@@ -1,0 +1,63 @@
+"""CEL conditions that spare us calls: requests that every policy would allow untouched.
+
+Only what CEL has had from the start is used, no optional syntax: each of them is evaluated by
+kube-apiserver, by gardener-apiserver and by the embedded server.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from webhook.api import names
+from webhook.domain.options import Options
+
+
+class MatchCondition(NamedTuple):
+    """An expression; the API server does not call us where it is false."""
+
+    name: str
+    expression: str
+
+
+_NO_UPDATE: Final = 'request.operation != "UPDATE"'
+_SPEC: Final = (
+    "(has(object.spec) != has(oldObject.spec) || "
+    "(has(object.spec) && object.spec != oldObject.spec))"
+)
+
+
+def _maps_differ(field: str) -> str:
+    """Compare two maps that may be absent."""
+    new, old = f"object.metadata.{field}", f"oldObject.metadata.{field}"
+    return f"(has({new}) != has({old}) || (has({new}) && {new} != {old}))"
+
+
+def _ours_differ() -> str:
+    """Compare our own annotations, each way."""
+    return " || ".join(
+        f"(has({mine}.annotations) && {mine}.annotations.exists(key, "
+        f'key.startsWith("{names.PREFIX}") && (!has({other}.annotations) || '
+        f"!(key in {other}.annotations) || {other}.annotations[key] != {mine}.annotations[key])))"
+        for mine, other in (
+            ("object.metadata", "oldObject.metadata"),
+            ("oldObject.metadata", "object.metadata"),
+        )
+    )
+
+
+CHANGES: Final = MatchCondition(
+    "changes-spec-labels-or-annotations",
+    " || ".join((_NO_UPDATE, _SPEC, _maps_differ("labels"), _maps_differ("annotations"))),
+)
+"""Status, finalizers and bookkeeping are not judged: letting go of an object always passes."""
+
+CHANGES_OURS: Final = MatchCondition(
+    "changes-spec-or-our-annotations",
+    " || ".join((_NO_UPDATE, _SPEC, _ours_differ())),
+)
+"""Beside a Gardener its controllers' labels and annotations are no concern of ours, either."""
+
+
+def conditions(operations: Collection[str], options: Options) -> Iterator[MatchCondition]:
+    """List the conditions for a call; whatever is created or deleted is judged."""
+    if "UPDATE" in operations:
+        yield CHANGES_OURS if options.beside_gardener else CHANGES

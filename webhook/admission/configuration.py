@@ -1,0 +1,174 @@
+"""POLICIES as webhook configurations: which requests an API server brings to us, and how."""
+
+import base64
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from webhook.admission.conditions import conditions
+from webhook.admission.decision import Operation, Policy
+from webhook.admission.table import POLICIES
+from webhook.api import names
+from webhook.api.kinds import Kind, kind_of_model
+from webhook.api.meta import Draft, ObjectKey
+from webhook.domain.options import Failure, Options
+
+NAME: Final = "espalier"
+TIMEOUT_SECONDS: Final = 5
+_DOMAIN: Final = "espalier.gardener.cloud"
+_NEVER: Final = "kube-system"
+_MUTATE: Final = "mutate"
+_VALIDATE: Final = "validate"
+
+
+class Target(NamedTuple):
+    """Where API servers reach us: a Service of their cluster, or a URL."""
+
+    service: ObjectKey | None
+    ca_bundle: bytes = b""
+    url: str = ""
+    port: int = 443
+
+
+class Entry(NamedTuple):
+    """Requests for one kind that are brought to one path with one failure policy."""
+
+    kind: Kind
+    half: str
+    failure: Failure
+    operations: tuple[Operation, ...]
+    subresources: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Name it so that a refusal says what was refused, as in shoots.validate.fail."""
+        what = "delete" if self.operations == ("DELETE",) else self.half
+        return f"{self.kind.plural}.{what}.{self.failure.lower()}.{_DOMAIN}"
+
+
+def configurations(
+    target: Target, options: Options, policies: Iterable[Policy] = POLICIES
+) -> list[Draft]:
+    """Make both configurations for the policies that are in use with these options."""
+    used = [policy for policy in policies if is_used(policy, options)]
+    return [
+        _configuration(
+            kind, [_webhook(entry, target, options) for entry in entries(used, options, half)]
+        )
+        for kind, half in (
+            ("MutatingWebhookConfiguration", _MUTATE),
+            ("ValidatingWebhookConfiguration", _VALIDATE),
+        )
+    ]
+
+
+def is_used(policy: Policy, options: Options) -> bool:
+    """Tell whether a policy is ever asked: one that is off everywhere costs no calls."""
+    if options.beside_gardener and not policy.beside_gardener:
+        return False
+    admission = options.admission
+    return any(
+        admission.mode(policy.name, namespace, policy.mode) != "off"
+        for namespace in ("", *admission.exceptions)
+    )
+
+
+def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator[Entry]:
+    """Group policies by what is called together.
+
+    All policies for one operation on one kind are one call, so the call fails closed if one of
+    them does. Deletions are a call of their own: only there is an object missing.
+    """
+    failures: dict[tuple[Kind, Operation], Failure] = {}
+    subresources: dict[tuple[Kind, Operation], dict[str, None]] = {}
+    for policy in policies:
+        if (policy.mutate if half == _MUTATE else policy.validate) is None:
+            continue
+        for key in ((kind_of_model(m), o) for m in policy.models for o in policy.operations):
+            if failures.get(key) != "Fail":
+                failures[key] = _failure(policy, options)
+            subresources.setdefault(key, {}).update(dict.fromkeys(policy.subresources))
+    grouped: dict[tuple[Kind, bool, Failure, tuple[str, ...]], list[Operation]] = {}
+    for (kind, operation), failure in failures.items():
+        found = tuple(subresources[kind, operation])
+        grouped.setdefault((kind, operation == "DELETE", failure, found), []).append(operation)
+    for (kind, _, failure, found), operations in grouped.items():
+        yield Entry(kind, half, failure, tuple(operations), found)
+
+
+def _failure(policy: Policy, options: Options) -> Failure:
+    """Beside a Gardener nothing of Gardener's may stop because we are down."""
+    chosen = options.admission.failure
+    if chosen is not None:
+        return chosen
+    return "Ignore" if options.beside_gardener else policy.failure
+
+
+def _configuration(kind: str, webhooks: list[Draft]) -> Draft:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {
+            "name": NAME,
+            "labels": {names.APP_NAME: NAME, names.MANAGED_BY: NAME},
+        },
+        "webhooks": webhooks,
+    }
+
+
+def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
+    webhook: Draft = {
+        "name": entry.name,
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": _client(entry, target),
+        "failurePolicy": entry.failure,
+        "matchPolicy": "Equivalent",
+        "rules": [_rule(entry, options)],
+        "sideEffects": "None",
+        "timeoutSeconds": TIMEOUT_SECONDS,
+        "matchConditions": [
+            condition._asdict() for condition in conditions(entry.operations, options)
+        ],
+    }
+    if entry.kind.namespaced:
+        webhook["namespaceSelector"] = _namespaces(options)
+    if entry.half == _MUTATE:
+        webhook["reinvocationPolicy"] = "IfNeeded"
+    return {key: value for key, value in webhook.items() if value != []}
+
+
+def _client(entry: Entry, target: Target) -> Draft:
+    path = f"/{entry.half}"
+    client: Draft = {}
+    if target.ca_bundle:
+        client["caBundle"] = base64.b64encode(target.ca_bundle).decode()
+    if target.service is None:
+        return client | {"url": f"{target.url.rstrip('/')}{path}"}
+    service = {
+        "namespace": target.service.namespace,
+        "name": target.service.name,
+        "path": path,
+        "port": target.port,
+    }
+    return client | {"service": service}
+
+
+def _rule(entry: Entry, options: Options) -> Draft:
+    kind = entry.kind
+    more = () if options.beside_gardener else kind.also_served
+    return {
+        "apiGroups": [kind.group],
+        "apiVersions": [kind.version, *more],
+        "operations": [*entry.operations],
+        "resources": [f"{kind.plural}/{sub}" if sub else kind.plural for sub in entry.subresources],
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+    }
+
+
+def _namespaces(options: Options) -> Draft:
+    """Leave out kube-system and our own namespace, unless the garden itself is our home."""
+    own, garden = options.namespace, options.admission.garden_namespace
+    excluded = [_NEVER]
+    if own != garden and not options.beside_gardener:
+        excluded.append(own)
+    expression = {"key": names.NAMESPACE_NAME, "operator": "NotIn", "values": excluded}
+    return {"matchExpressions": [expression]}
