@@ -1,0 +1,129 @@
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from webhook.domain.options import Options
+from webhook.settings import Settings, SettingsError, load
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ESPALIER_CONFIG", "ESPALIER_PORT", "ESPALIER_ROLES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def write(path: Path, text: str) -> str:
+    (path / "espalier.yaml").write_text(text)
+    return str(path / "espalier.yaml")
+
+
+def test_without_anything_the_defaults_hold() -> None:
+    settings = load({})
+    assert (settings.port, settings.http_port) == (9443, 8080)
+    assert settings.roles == ("admission", "extender", "controllers")
+    assert settings.options() == Options()
+
+
+def test_flags_beat_the_environment_and_that_beats_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path, "port: 1\nhttpPort: 1\ndrainQuiet: 1\nlease-name: from-file\n")
+    monkeypatch.setenv("ESPALIER_PORT", "2")
+    monkeypatch.setenv("ESPALIER_HTTP_PORT", "2")
+    settings = load({"config": file, "port": "3"})
+    assert (settings.port, settings.http_port, settings.drain_quiet) == (3, 2, 1.0)
+    assert settings.lease_name == "from-file"
+
+
+def test_the_file_can_be_named_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ESPALIER_CONFIG", write(tmp_path, "port: 7\n"))
+    assert load({}).port == 7
+
+
+def test_sections_come_from_the_file_and_parts_of_them_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(
+        tmp_path,
+        "admission:\n  modes: {shoot.workers: warn}\n  workerRule: system-components\n"
+        "scheduling:\n  strategy: MinimalDistance\n",
+    )
+    monkeypatch.setenv("ESPALIER_SCHEDULING__HEADROOM", "3")
+    options = load({"config": file}).options()
+    assert options.admission.mode("shoot.workers", "garden", "deny") == "warn"
+    assert options.admission.worker_rule == "system-components"
+    assert (options.scheduling.strategy, options.scheduling.headroom) == ("MinimalDistance", 3)
+
+
+@pytest.mark.parametrize("text", ["admission,extender", " admission , extender ,"])
+def test_lists_are_separated_by_commas(text: str) -> None:
+    assert load({"roles": text}).roles == ("admission", "extender")
+
+
+def test_lists_may_be_lists_in_the_file(tmp_path: Path) -> None:
+    assert load({"config": write(tmp_path, "roles: [controllers]\n")}).roles == ("controllers",)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        pytest.param(
+            {"port": "70000"},
+            "port: input should be less than or equal to 65535; "
+            "set it by --port, ESPALIER_PORT or port in the file",
+            id="a number out of range",
+        ),
+        pytest.param(
+            {"drain_quiet": "soon"},
+            "drainQuiet: input should be a valid number, unable to parse string as a number; "
+            "set it by --drain-quiet, ESPALIER_DRAIN_QUIET or drainQuiet in the file",
+            id="no number",
+        ),
+        pytest.param({"roles": "admission,king"}, "roles.1: input should be", id="no such role"),
+        pytest.param({"roles": ","}, "name at least one of admission", id="no role"),
+        pytest.param(
+            {"advertise_url": "http://here"}, "API servers call https only", id="no https"
+        ),
+        pytest.param(
+            {"renew_deadline": "20"}, "lease duration must be longer", id="leaders could overlap"
+        ),
+        pytest.param({"nonsense": "1"}, "nonsense: no such setting", id="unknown"),
+        pytest.param(
+            {"config": "/nowhere.yaml"}, "cannot read /nowhere.yaml: No such", id="no file"
+        ),
+    ],
+)
+def test_what_does_not_work_is_named_with_its_remedy(flags: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(flags)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("port: [", "is not YAML", id="broken"),
+        pytest.param("- port", "must be a mapping", id="a list"),
+        pytest.param("prot: 1", "prot: no such setting", id="misspelt"),
+        pytest.param("admission: {modes: {a: maybe}}", "admission.modes.a: input", id="inside"),
+        pytest.param("admission: {mode: x}", "admission.mode: ", id="misspelt inside"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load({"config": write(tmp_path, text)})
+    assert message in str(caught.value)
+
+
+def test_every_section_of_the_options_can_be_set() -> None:
+    found_by_looking = {"beside_gardener"}
+    sections = {each.name for each in fields(Options)} - found_by_looking
+    assert sections <= set(Settings.model_fields)
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    silent = [name for name, field in Settings.model_fields.items() if not field.description]
+    assert silent == []

@@ -1,0 +1,254 @@
+"""The operator's settings: flags, then ESPALIER_* variables, then a YAML file, then defaults."""
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from typing_extensions import override
+
+from webhook.domain.options import (
+    AdmissionOptions,
+    CapacityOptions,
+    Options,
+    SchedulingOptions,
+    UsageOptions,
+)
+from webhook.runtime.leader import Timing
+from webhook.server.app import Role
+
+PREFIX: Final = "ESPALIER_"
+ROLES: Final[tuple[Role, ...]] = ("admission", "extender", "controllers")
+
+_WORD: Final = re.compile(r"(?<=[a-z0-9])([A-Z])|-")
+
+
+class SettingsError(Exception):
+    """Settings that do not work; the message names each and where it can be set."""
+
+
+class Settings(BaseSettings):
+    """Everything that `espalier serve` can be told."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+    )
+
+    config: Path | None = None
+    """YAML file with settings; keys are the names of flags in camelCase"""
+
+    kubeconfig: str = ""
+    """kubeconfig file; without it KUBECONFIG, then the pod's account, then ~/.kube/config"""
+    context: str = ""
+    """context of the kubeconfig; without it the current one"""
+    namespace: str = "espalier-system"
+    """namespace of our own objects: lease, certificates, ledgers"""
+    identity: str = Field(default_factory=socket.gethostname)
+    """name of this replica in the lease, in Events and in logs; without it the host name"""
+
+    host: str = "0.0.0.0"
+    """address to listen on with TLS"""
+    port: int = Field(9443, ge=0, le=65535)
+    """port to listen on with TLS; 0 lets the system choose"""
+    http_host: str = "0.0.0.0"
+    """address to listen on without TLS"""
+    http_port: int = Field(8080, ge=0, le=65535)
+    """port for /healthz, /readyz and /metrics; 0 lets the system choose"""
+    roles: Annotated[tuple[Role, ...], NoDecode] = ROLES
+    """what this process does, separated by commas: admission, extender, controllers, nodegroups"""
+    own: Annotated[tuple[Literal["managedseed", "managedseedset"], ...], NoDecode] = ()
+    """beside a Gardener: what we do instead of its controllers, separated by commas"""
+    max_in_flight: int = Field(500, ge=1)
+    """requests answered at the same time; more are turned away with 503 and Retry-After"""
+    drain_quiet: float = Field(10.0, ge=0)
+    """when stopping: leave after so many seconds without a request"""
+    drain_longest: float = Field(45.0, ge=0)
+    """when stopping: leave after so many seconds in any case"""
+
+    service_name: str = "espalier"
+    """Service in our namespace through which API servers call the webhooks"""
+    advertise_url: str = ""
+    """https URL at which API servers reach this server, instead of the Service"""
+    manage_webhooks: bool = True
+    """whether the leader creates and keeps the webhook configurations"""
+
+    certificate_directory: Path | None = None
+    """serve tls.crt and tls.key (and publish ca.crt) of this directory, such as a mounted Secret"""
+    certificate_secret: str = "espalier-tls"  # noqa: S105 - a name
+    """Secret in our namespace that holds our own authority and certificate, made if absent"""
+    certificate_names: Annotated[tuple[str, ...], NoDecode] = ()
+    """further DNS names and addresses of our certificate, separated by commas"""
+    certificate_days: float = Field(90.0, gt=0)
+    """life of a certificate that we make; it is renewed after two thirds"""
+    authority_days: float = Field(3650.0, gt=0)
+    """life of the authority that we make; it is succeeded after two thirds"""
+    client_ca: Path | None = None
+    """PEM file; who calls bind or explain with a certificate of it is known by its name"""
+    admission_client_ca: Path | None = None
+    """PEM file; reviews are then taken only with a client certificate of it"""
+
+    lease_name: str = "espalier"
+    """Lease in our namespace that replicas with the role controllers compete for"""
+    lease_duration: int = Field(15, ge=1)
+    """seconds after which a leader that does not renew its lease is replaced"""
+    renew_deadline: float = Field(10.0, gt=0)
+    """seconds after which a leader that cannot renew its lease stops leading"""
+    retry_period: float = Field(2.0, gt=0)
+    """seconds between attempts to get or renew the lease"""
+
+    log_format: Literal["json", "text"] = "json"
+    """how log lines look"""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """the least important log lines to write; refusals are info, permissions debug"""
+
+    admission: AdmissionOptions = AdmissionOptions()
+    """how strict policies are, for whom; as a section of the file"""
+    scheduling: SchedulingOptions = SchedulingOptions()
+    """how shoots get their seeds; as a section of the file"""
+    usage: UsageOptions = UsageOptions()
+    """what shoots use of seeds; as a section of the file"""
+    capacity: CapacityOptions = CapacityOptions()
+    """how many shoots seeds take; as a section of the file"""
+
+    @field_validator("roles", "own", "certificate_names", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("roles")
+    @classmethod
+    def _need_a_role(cls, value: tuple[Role, ...]) -> tuple[Role, ...]:
+        if not value:
+            raise ValueError(f"name at least one of {', '.join(ROLES)}")
+        return value
+
+    @field_validator("advertise_url")
+    @classmethod
+    def _need_https(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (parts.scheme != "https" or not parts.hostname or parts.query):
+            raise ValueError("write it like https://host:port, API servers call https only")
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _need_safe_timing(self) -> "Settings":
+        self.timing  # noqa: B018 - raises if leaders could overlap
+        return self
+
+    @property
+    def timing(self) -> Timing:
+        """The times of the leader election."""
+        return Timing(self.lease_duration, self.renew_deadline, self.retry_period)
+
+    def options(self) -> Options:
+        """Give the part of the settings that decisions read."""
+        ours = type(self).model_fields
+        return Options(
+            **{each.name: getattr(self, each.name) for each in fields(Options) if each.name in ours}
+        )
+
+    @override
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        path = init_settings().get("config") or os.environ.get(f"{PREFIX}CONFIG")
+        return init_settings, env_settings, _File(settings_cls, str(path) if path else "")
+
+
+class _File(PydanticBaseSettingsSource):
+    """The YAML file, if one is named."""
+
+    def __init__(self, settings_cls: type[BaseSettings], path: str) -> None:
+        super().__init__(settings_cls)
+        self._path = path
+
+    @override
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return None, field_name, False
+
+    @override
+    def __call__(self) -> dict[str, Any]:
+        if not self._path:
+            return {}
+        try:
+            content = yaml.safe_load(Path(self._path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(f"cannot read {self._path}: {error.strerror}") from error
+        except (yaml.YAMLError, UnicodeError) as error:
+            why = " ".join(str(error).split())
+            raise SettingsError(f"{self._path} is not YAML: {why}") from error
+        if not isinstance(content, dict | None):
+            raise SettingsError(f"{self._path} must be a mapping of settings")
+        return {
+            _snake(key): {_snake(inner): part for inner, part in value.items()}
+            if isinstance(value, dict)
+            else value
+            for key, value in (content or {}).items()
+        }
+
+
+def load(flags: Mapping[str, str]) -> Settings:
+    """Put the settings together; raises SettingsError with a line for each that does not work."""
+    values: dict[str, Any] = {**flags}
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_explain(fault) for fault in error.errors())) from error
+
+
+def flag(name: str) -> str:
+    """Spell a setting as a flag."""
+    return f"--{name.replace('_', '-')}"
+
+
+def variable(name: str) -> str:
+    """Spell a setting as an environment variable."""
+    return f"{PREFIX}{name.upper()}"
+
+
+def _explain(fault: Any) -> str:
+    path = [str(part) for part in fault["loc"]]
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if not path:
+        return f"settings: {message}"
+    name = path[0]
+    if name not in Settings.model_fields:
+        return f"{'.'.join(path)}: no such setting, run espalier serve --help for the list"
+    where = f"set it by {flag(name)}, {variable(name)} or {_camel(name)} in the file"
+    return f"{'.'.join([_camel(part) for part in path])}: {message}; {where}"
+
+
+def _snake(name: Any) -> str:
+    return _WORD.sub(lambda found: f"_{(found.group(1) or '').lower()}", str(name))
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
