@@ -90,7 +90,8 @@ class Elector:
                 finally:
                     self._deadline = None
                     changed(False)
-                    logger.warning("stopped leading", extra={"identity": self.identity})
+                    logger.info("stopped leading", extra={"identity": self.identity})
+                logger.warning("lost the lease", extra={"holder": self.holder})
         finally:
             await self._release()
 

@@ -11,6 +11,7 @@ from prometheus_client import (
     Histogram,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -29,6 +30,8 @@ class Metrics:
     """The instruments. Labels come from tables, never from object names."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        # When a series was created is of no use to anybody, and doubles what is scraped.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
         self.registry = registry or CollectorRegistry()
         self._make_request_metrics()
         self._make_admission_metrics()

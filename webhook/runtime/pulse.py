@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -12,12 +12,16 @@ from webhook.runtime.metrics import Metrics
 _BEAT = 0.25
 
 
-async def watch_loop(clock: Clock, metrics: Metrics) -> None:
+async def watch_loop(
+    clock: Clock, metrics: Metrics, note: Callable[[float], None] = lambda lag: None
+) -> None:
     """Measure for ever how much later than asked the loop wakes us up."""
     while True:
         before = clock.monotonic()
         await clock.sleep(_BEAT)
-        metrics.loop_lag.observe(max(0.0, clock.monotonic() - before - _BEAT))
+        lag = max(0.0, clock.monotonic() - before - _BEAT)
+        metrics.loop_lag.observe(lag)
+        note(lag)
 
 
 @contextmanager

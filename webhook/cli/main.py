@@ -1,0 +1,56 @@
+"""The command line: find the command, hand its arguments over, give its exit code back."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Final, Protocol, cast
+
+from webhook import __version__
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "serve": "webhook.cli.serve",
+    "manifests": "webhook.cli.manifests",
+}
+"""Commands and the modules behind them, in the order in which help lists them."""
+
+
+class Command(Protocol):
+    """What a module behind a command offers."""
+
+    NAME: str
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the flags."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do the work and say how it went: 0 well, 1 with a finding, 2 not at all."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    # Only what is asked for is loaded: a server's libraries would slow a small command down.
+    asked = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    commands = {name: _load(name) for name in COMMANDS if asked in (None, name)}
+    args = _parser(commands).parse_args(arguments)
+    try:
+        return commands[args.command].run(args)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _load(name: str) -> Command:
+    return cast("Command", import_module(COMMANDS[name]))
+
+
+def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "espalier", description="Admission, scheduling and automation for Gardener-style landscapes"
+    )
+    parser.add_argument("--version", action="version", version=f"espalier {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in commands.items():
+        command.add_arguments(subparsers.add_parser(name, help=command.HELP))
+    return parser

@@ -1,0 +1,61 @@
+"""The Lease behind an election, in the API server."""
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+from webhook.api.core import Lease
+from webhook.api.kinds import Kind, kind_of_model
+from webhook.api.meta import Draft, ObjectKey, Raw
+from webhook.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from webhook.runtime.lease import LockError, LockTakenError
+
+
+class Api(Protocol):
+    """The part of the client that an election needs."""
+
+    async def get(self, kind: Kind, key: ObjectKey) -> Draft: ...
+
+    async def create(self, kind: Kind, key: ObjectKey, draft: Raw) -> Draft: ...
+
+    async def update(self, kind: Kind, key: ObjectKey, draft: Raw) -> Draft: ...
+
+
+class LeaseLock:
+    """One Lease, read and written in terms of an election."""
+
+    def __init__(self, api: Api, key: ObjectKey) -> None:
+        self._api = api
+        self._key = key
+        self._kind = kind_of_model(Lease)
+
+    async def read(self) -> Raw | None:
+        try:
+            return await self._api.get(self._kind, self._key)
+        except NotFoundError:
+            return None
+        except ApiError as error:
+            raise LockError(str(error)) from error
+
+    async def create(self, spec: Draft) -> Raw:
+        lease = {
+            "apiVersion": self._kind.api_version,
+            "kind": self._kind.name,
+            "metadata": {"namespace": self._key.namespace, "name": self._key.name},
+            "spec": spec,
+        }
+        return await _sent(self._api.create(self._kind, self._key, lease))
+
+    async def replace(self, lease: Draft) -> Raw:
+        return await _sent(self._api.update(self._kind, self._key, lease))
+
+
+async def _sent(write: Awaitable[Draft]) -> Raw:
+    try:
+        return await write
+    except (AlreadyExistsError, ConflictError) as error:
+        raise LockTakenError(str(error)) from error
+    except NotFoundError as error:
+        # Deleted since we read it, or our namespace is not there: the next look will show.
+        raise LockTakenError(str(error)) from error
+    except ApiError as error:
+        raise LockError(str(error)) from error

@@ -1,0 +1,63 @@
+"""What only the leader does: controllers, the built-in scheduler, webhooks, certificates."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from webhook.cluster.cache import Cache
+from webhook.cluster.client import Client
+from webhook.controllers.dispatcher import Dispatcher
+from webhook.controllers.placement import Placer
+from webhook.controllers.reviewer import Reviewer
+from webhook.controllers.table import CONTROLLERS
+from webhook.runtime.clock import Clock
+from webhook.runtime.controller import Runner
+from webhook.runtime.expectations import Expectations
+from webhook.runtime.leader import Elector
+from webhook.runtime.metrics import Metrics
+from webhook.runtime.reconciler import Reconciler
+from webhook.runtime.recorder import Recorder
+from webhook.runtime.rows import Controller
+from webhook.runtime.writer import Writer
+
+
+class Leading:
+    """Runs everything that must happen once, as long as this replica leads."""
+
+    def __init__(
+        self, client: Client, cache: Cache, recorder: Recorder, clock: Clock, metrics: Metrics
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._recorder = recorder
+        self._clock = clock
+        self._metrics = metrics
+        self.placer = Placer(client, cache, clock, recorder)
+        self.more: list[Any] = []
+        """Further things with a `run`, such as the keepers of certificates and webhooks."""
+
+    def lead(self, elector: Elector) -> Coroutine[Any, Any, None]:
+        """Give what runs while the elector's replica leads."""
+        writer = Writer(self._client, self._metrics, lambda: elector.is_leading)
+        dispatcher = Dispatcher(
+            self._client, self._cache, self.placer, self._recorder, self._clock, self._metrics
+        )
+        reviewer = Reviewer(self._client, self._cache, self.placer, self._clock)
+        runners = [self._runner(row, writer) for row in CONTROLLERS]
+        return _run_all([*runners, dispatcher, reviewer, *self.more])
+
+    def note(self, leading: bool) -> None:
+        """Export whether this replica leads."""
+        self._metrics.leader.set(leading)
+        self._metrics.leader_changes.inc()
+
+    def _runner(self, row: Controller, writer: Writer) -> Runner:
+        expectations = Expectations(self._cache, self._clock)
+        reconciler = Reconciler(row, self._cache, writer, self._recorder, expectations)
+        return Runner(row, reconciler, self._cache, self._clock, self._metrics)
+
+
+async def _run_all(parts: list[Any]) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for part in parts:
+            tasks.create_task(part.run())

@@ -1,0 +1,79 @@
+"""Which kinds a process follows, by what it does."""
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from webhook.api import names
+from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
+from webhook.api.core import (
+    APIService,
+    ConfigMap,
+    CustomResourceDefinition,
+    MutatingWebhookConfiguration,
+    Secret,
+    ValidatingWebhookConfiguration,
+)
+from webhook.api.kinds import kind_of_model
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
+from webhook.api.meta import Object
+from webhook.api.projects import CredentialsBinding, Project, Quota, SecretBinding
+from webhook.api.registrations import ControllerRegistration
+from webhook.api.scaling import ScheduledScaling, Tortoise
+from webhook.api.seedautoscalers import SeedAutoscaler
+from webhook.api.seeds import Seed, Zone
+from webhook.api.shoots import Shoot
+from webhook.cluster.requests import Selection
+from webhook.controllers.table import CONTROLLERS
+from webhook.server.app import Role
+from webhook.settings import Settings
+
+_DECISIONS: Final[tuple[type[Object], ...]] = (
+    CloudProfile,
+    NamespacedCloudProfile,
+    Project,
+    Seed,
+    Shoot,
+    Quota,
+    SecretBinding,
+    CredentialsBinding,
+    ControllerRegistration,
+    ManagedSeed,
+    ManagedSeedSet,
+    SeedAutoscaler,
+    Zone,
+    ScheduledScaling,
+    Tortoise,
+)
+"""What policies, filters and the scheduler read; the overlay counts placements on all of it."""
+
+_LANDSCAPE: Final[tuple[type[Object], ...]] = (APIService, CustomResourceDefinition)
+"""What tells which kinds are served, and whether a Gardener is there."""
+
+
+_REGION_CONFIGS: Final = f"{names.REGION_CONFIG_PURPOSE}={names.REGION_CONFIG}"
+
+
+def models(roles: Collection[Role]) -> tuple[type[Object], ...]:
+    """List the kinds that the roles read as a whole."""
+    found = dict.fromkeys((*_LANDSCAPE, *_DECISIONS))
+    if "controllers" in roles:
+        found |= dict.fromkeys(model for row in CONTROLLERS for model in row.models)
+    return tuple(found)
+
+
+def selections(settings: Settings, webhooks: str) -> Iterable[Selection]:
+    """Say what to follow of each kind: of common kinds only the few objects that concern us."""
+    partly = {
+        ConfigMap: Selection(kind_of_model(ConfigMap), labels=_REGION_CONFIGS),
+        Secret: _one(Secret, settings.certificate_secret, settings.namespace),
+        MutatingWebhookConfiguration: _one(MutatingWebhookConfiguration, webhooks),
+        ValidatingWebhookConfiguration: _one(ValidatingWebhookConfiguration, webhooks),
+    }
+    for model in models(settings.roles):
+        if model not in partly:
+            yield Selection(kind_of_model(model))
+    yield from partly.values()
+
+
+def _one(model: type[Object], name: str, namespace: str = "") -> Selection:
+    return Selection(kind_of_model(model), namespace, fields=f"metadata.name={name}")
