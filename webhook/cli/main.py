@@ -10,6 +10,7 @@ from webhook import __version__
 
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "webhook.cli.serve",
+    "certs": "webhook.cli.certs",
     "manifests": "webhook.cli.manifests",
 }
 """Commands and the modules behind them, in the order in which help lists them."""

@@ -1,0 +1,197 @@
+"""`espalier certs`: make, show and renew certificates, in files or in the server's Secret."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeVar
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+
+from webhook.api.meta import ObjectKey
+from webhook.cluster import config
+from webhook.cluster.client import Client
+from webhook.cluster.config import ConfigError
+from webhook.cluster.errors import ApiError, NotFoundError
+from webhook.controllers.certificates import Store
+from webhook.runtime.clock import SystemClock
+from webhook.settings import Settings
+from webhook.tls.authority import Authority, KeyPair
+from webhook.tls.bundle import Bundle, BundleError, check, split, write_directory, write_file
+from webhook.tls.material import Material, Profile
+
+NAME: Final = "certs"
+HELP: Final = "create, show or rotate certificates"
+
+T = TypeVar("T")
+
+_FILES: Final = Path("certs")
+_KEY_FILES: Final = ("authority.crt", "authority.key")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="make an authority and a serving certificate")
+    show = actions.add_parser("show", help="tell what there is and when it expires")
+    rotate = actions.add_parser("rotate", help="make a new certificate before it is due")
+    for each in (create, show, rotate):
+        _add_place(each)
+    create.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        help="DNS name or address of the server, repeatable; default: localhost, 127.0.0.1",
+    )
+    create.add_argument(
+        "--client", metavar="USER", help="also make a client certificate for a user, in files only"
+    )
+    create.add_argument("--group", action="append", default=[], help="a group of that user")
+    for each in (create, rotate):
+        each.add_argument("--days", type=float, default=90.0, help="life of the certificate")
+    rotate.add_argument(
+        "--authority",
+        action="store_true",
+        help="replace the authority too: the leader publishes the new one first",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it; 2 if that is not possible."""
+    try:
+        if args.directory is not None or (args.action == "create" and not args.secret):
+            return _in_files(args, args.directory or _FILES)
+        return asyncio.run(_in_cluster(args))
+    except (BundleError, ConfigError, ApiError, OSError, ValueError) as error:
+        print(f"espalier certs: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    defaults = Settings.model_fields
+    parser.add_argument("--directory", type=Path, metavar="DIR", help="files instead of a cluster")
+    parser.add_argument("--secret", action="store_true", help="the Secret of a cluster")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to ask")
+    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    for name in ("namespace", "certificate_secret"):
+        default = defaults[name].default
+        flag = f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, dest=name, default=default, help=f"default: {default}")
+
+
+def _in_files(args: argparse.Namespace, directory: Path) -> int:
+    now = datetime.now(UTC)
+    if args.action == "create":
+        profile = Profile(args.name or ("localhost", "127.0.0.1"), timedelta(days=args.days))
+        return _create_files(args, directory, Material.create(profile, now), now)
+    authority = Authority(_read_pair(directory, *_KEY_FILES))
+    leaf = _read_pair(directory, "tls.crt", "tls.key")
+    trusted = _read(directory / "ca.crt")
+    if args.action == "rotate":
+        if args.authority:
+            raise BundleError("files have no leader that publishes an authority: create them anew")
+        names = tuple(_names(split(leaf.certificate)[0]))
+        leaf = authority.sign_server(names, now, timedelta(days=args.days))
+        write_directory(directory, Bundle(leaf, trusted))
+    return _show(Material(authority, leaf, trusted), now)
+
+
+def _create_files(
+    args: argparse.Namespace, directory: Path, material: Material, now: datetime
+) -> int:
+    if (directory / _KEY_FILES[1]).exists():
+        raise BundleError(f"{directory} holds an authority already: rotate it or remove it first")
+    write_directory(directory, material.bundle)
+    for name, content in material.encode().items():
+        write_file(directory / name, content)
+    if args.client:
+        lifetime = timedelta(days=args.days)
+        pair = material.authority.sign_client(args.client, now, args.group, lifetime)
+        write_file(directory / "client.crt", pair.certificate)
+        write_file(directory / "client.key", pair.key)
+    print(f"wrote {directory}/")
+    return _show(material, now)
+
+
+async def _in_cluster(args: argparse.Namespace) -> int:
+    key = ObjectKey(args.namespace, args.certificate_secret)
+    now = datetime.now(UTC)
+
+    async def work(client: Client) -> int:
+        days = timedelta(days=getattr(args, "days", 90.0))
+        names = tuple(getattr(args, "name", ())) or _service_names(args.namespace)
+        store = Store(client, key, Profile(names, days), SystemClock())
+        if args.action == "create":
+            return _show(await store.obtain(), now)
+        try:
+            material, secret = await store.read()
+        except NotFoundError:
+            raise BundleError(f"there is no Secret {key}: espalier serve makes it") from None
+        if args.action == "rotate":
+            kept = Profile(tuple(_names(split(material.leaf.certificate)[0])), days)
+            material = (
+                material.with_successor(kept, now)
+                if args.authority
+                else material.with_leaf(kept, now)
+            )
+            await store.write(material, secret)
+        return _show(material, now)
+
+    return await _with_client(args, work)
+
+
+async def _with_client(args: argparse.Namespace, work: Callable[[Client], Awaitable[T]]) -> T:
+    access = await config.load(args.kubeconfig, args.context)
+    async with Client(access) as client:
+        return await work(client)
+
+
+def _show(material: Material, now: datetime) -> int:
+    """Print one line a certificate; 1 if what is served is not whole or not of its time."""
+    parts = [("certificate", material.leaf.certificate)]
+    parts.append(("authority", material.authority.certificate))
+    if material.successor is not None:
+        parts.append(("successor", material.successor.certificate))
+    for title, pem in parts:
+        print(_line(title, split(pem)[0], now))
+    try:
+        check(material.bundle, now)
+    except BundleError as error:
+        print(f"not usable: {error}")
+        return 1
+    return 0
+
+
+def _line(title: str, certificate: x509.Certificate, now: datetime) -> str:
+    days = (certificate.not_valid_after_utc - now) / timedelta(days=1)
+    names = ", ".join(_names(certificate))
+    fingerprint = certificate.fingerprint(hashes.SHA256()).hex()[:16]
+    expires = f"expires {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC (in {days:.0f} days)"
+    return f"{title:<12} {fingerprint}  {expires}" + (f"  {names}" if names else "")
+
+
+def _names(certificate: x509.Certificate) -> list[str]:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return []
+    return [str(name.value) for name in extension.value]
+
+
+def _service_names(namespace: str) -> tuple[str, ...]:
+    service = f"{Settings.model_fields['service_name'].default}.{namespace}"
+    return (f"{service}.svc", service, f"{service}.svc.cluster.local")
+
+
+def _read_pair(directory: Path, certificate: str, key: str) -> KeyPair:
+    return KeyPair(_read(directory / certificate), _read(directory / key))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BundleError(f"cannot read {path}: {error.strerror}") from error
