@@ -24,6 +24,7 @@ from webhook.domain.options import (
     AdmissionOptions,
     CapacityOptions,
     Options,
+    ScalingOptions,
     SchedulingOptions,
     UsageOptions,
 )
@@ -127,6 +128,8 @@ class Settings(BaseSettings):
     """what shoots use of seeds; as a section of the file"""
     capacity: CapacityOptions = CapacityOptions()
     """how many shoots seeds take; as a section of the file"""
+    scaling: ScalingOptions = ScalingOptions()
+    """what scheduled scalings may do; as a section of the file"""
 
     @field_validator("roles", "own", "certificate_names", mode="before")
     @classmethod

@@ -11,7 +11,9 @@ from webhook import __version__
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "webhook.cli.serve",
     "certs": "webhook.cli.certs",
+    "dev": "webhook.cli.dev.command",
     "manifests": "webhook.cli.manifests",
+    "doctor": "webhook.cli.doctor",
 }
 """Commands and the modules behind them, in the order in which help lists them."""
 

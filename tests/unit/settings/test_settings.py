@@ -1,4 +1,3 @@
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -116,12 +115,6 @@ def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, message: 
     with pytest.raises(SettingsError) as caught:
         load({"config": write(tmp_path, text)})
     assert message in str(caught.value)
-
-
-def test_every_section_of_the_options_can_be_set() -> None:
-    found_by_looking = {"beside_gardener"}
-    sections = {each.name for each in fields(Options)} - found_by_looking
-    assert sections <= set(Settings.model_fields)
 
 
 def test_every_setting_says_what_it_is_for() -> None:
