@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from webhook import __version__
+from webhook.admission.configuration import NAME, Target, configurations
 from webhook.admission.engine import TABLE
 from webhook.api.core import APIService, Namespace
 from webhook.api.kinds import kind_of_model
@@ -39,9 +40,6 @@ from webhook.wiring.certificates import Certificates, read_authority
 from webhook.wiring.leading import Leading
 from webhook.wiring.readiness import make_checks
 
-WEBHOOKS = "espalier"
-"""The name of both webhook configurations."""
-
 GARDENER = ObjectKey("", "v1beta1.core.gardener.cloud")
 
 _GREETING_SECONDS = 10.0
@@ -65,7 +63,7 @@ class Program:
         self.metrics.info.labels(__version__).set(1)
         self.client = client
         self.traffic = Traffic(self.clock, settings.max_in_flight)
-        selections = [*watched.selections(settings, WEBHOOKS)]
+        selections = [*watched.selections(settings, NAME)]
         memory = Memory(
             [selection.kind.model for selection in selections], options=settings.options()
         )
@@ -93,7 +91,7 @@ class Program:
             port = await enter(listening(app, settings.host, settings.port, context))
             self._follow_gardener()
             await enter(background("cache", self.cache.run()))
-            follow = self.certificates.follow(self.cache, WEBHOOKS)
+            follow = self.certificates.follow(self.cache, NAME)
             await enter(background("certificates", follow))
             await enter(background("events", self.recorder.run()))
             await enter(lame_duck(self.traffic, settings.drain_quiet, settings.drain_longest))
@@ -142,7 +140,10 @@ class Program:
             self.leading.more.append(keeper)
 
     def _configurations(self, bundle: bytes) -> list[Draft]:
-        return []
+        settings = self.settings
+        service = ObjectKey(settings.namespace, settings.service_name)
+        target = Target(None if settings.advertise_url else service, bundle, settings.advertise_url)
+        return configurations(target, self.cache.memory.options)
 
     def _services(self) -> Services:
         settings = self.settings
