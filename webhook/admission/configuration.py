@@ -1,7 +1,7 @@
 """POLICIES as webhook configurations: which requests an API server brings to us, and how."""
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from webhook.admission.conditions import conditions
@@ -35,13 +35,14 @@ class Entry(NamedTuple):
     kind: Kind
     half: str
     failure: Failure
-    operations: tuple[Operation, ...]
-    subresources: tuple[str, ...]
+    subresources: Mapping[Operation, tuple[str, ...]]
+    """For each operation that is asked for, on what: the object itself is the empty text."""
+    label: str = ""
 
     @property
     def name(self) -> str:
         """Name it so that a refusal says what was refused, as in shoots.validate.fail."""
-        what = "delete" if self.operations == ("DELETE",) else self.half
+        what = "delete" if "DELETE" in self.subresources else self.half
         return f"{self.kind.plural}.{what}.{self.failure.lower()}.{_DOMAIN}"
 
 
@@ -80,6 +81,7 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
     """
     failures: dict[tuple[Kind, Operation], Failure] = {}
     subresources: dict[tuple[Kind, Operation], dict[str, None]] = {}
+    labels: dict[Kind, str] = {}
     for policy in policies:
         if (policy.mutate if half == _MUTATE else policy.validate) is None:
             continue
@@ -87,12 +89,13 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
             if failures.get(key) != "Fail":
                 failures[key] = _failure(policy, options)
             subresources.setdefault(key, {}).update(dict.fromkeys(policy.subresources))
-    grouped: dict[tuple[Kind, bool, Failure, tuple[str, ...]], list[Operation]] = {}
+            labels[key[0]] = policy.label
+    grouped: dict[tuple[Kind, bool, Failure], dict[Operation, tuple[str, ...]]] = {}
     for (kind, operation), failure in failures.items():
-        found = tuple(subresources[kind, operation])
-        grouped.setdefault((kind, operation == "DELETE", failure, found), []).append(operation)
-    for (kind, _, failure, found), operations in grouped.items():
-        yield Entry(kind, half, failure, tuple(operations), found)
+        found = grouped.setdefault((kind, operation == "DELETE", failure), {})
+        found[operation] = tuple(subresources[kind, operation])
+    for (kind, _, failure), asked in grouped.items():
+        yield Entry(kind, half, failure, asked, labels[kind])
 
 
 def _failure(policy: Policy, options: Options) -> Failure:
@@ -122,15 +125,18 @@ def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
         "clientConfig": _client(entry, target),
         "failurePolicy": entry.failure,
         "matchPolicy": "Equivalent",
-        "rules": [_rule(entry, options)],
+        "rules": [*_rules(entry, options)],
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT_SECONDS,
-        "matchConditions": [
-            condition._asdict() for condition in conditions(entry.operations, options)
-        ],
     }
-    if entry.kind.namespaced:
+    if entry.label:
+        webhook["namespaceSelector"] = _labelled(entry.label)
+    elif entry.kind.namespaced:
         webhook["namespaceSelector"] = _namespaces(options)
+    if not entry.label:
+        webhook["matchConditions"] = [
+            condition._asdict() for condition in conditions(entry.subresources, options)
+        ]
     if entry.half == _MUTATE:
         webhook["reinvocationPolicy"] = "IfNeeded"
     return {key: value for key, value in webhook.items() if value != []}
@@ -152,16 +158,26 @@ def _client(entry: Entry, target: Target) -> Draft:
     return client | {"service": service}
 
 
-def _rule(entry: Entry, options: Options) -> Draft:
+def _rules(entry: Entry, options: Options) -> Iterator[Draft]:
+    """Ask for operations on the same resources together."""
     kind = entry.kind
     more = () if options.beside_gardener else kind.also_served
-    return {
-        "apiGroups": [kind.group],
-        "apiVersions": [kind.version, *more],
-        "operations": [*entry.operations],
-        "resources": [f"{kind.plural}/{sub}" if sub else kind.plural for sub in entry.subresources],
-        "scope": "Namespaced" if kind.namespaced else "Cluster",
-    }
+    grouped: dict[tuple[str, ...], list[Operation]] = {}
+    for operation, subresources in entry.subresources.items():
+        grouped.setdefault(subresources, []).append(operation)
+    for subresources, operations in grouped.items():
+        yield {
+            "apiGroups": [kind.group],
+            "apiVersions": [kind.version, *more],
+            "operations": operations,
+            "resources": [f"{kind.plural}/{sub}" if sub else kind.plural for sub in subresources],
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+        }
+
+
+def _labelled(label: str) -> Draft:
+    never = {"key": names.NAMESPACE_NAME, "operator": "NotIn", "values": [_NEVER]}
+    return {"matchExpressions": [{"key": label, "operator": "Exists"}, never]}
 
 
 def _namespaces(options: Options) -> Draft:

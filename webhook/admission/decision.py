@@ -264,6 +264,9 @@ class Policy:
     mutate: Mutator | None = None
     validate: Validator | None = None
     subresources: tuple[str, ...] = ("",)
+    label: str = ""
+    """Where set, only namespaces with this label are of interest, and every write there is:
+    the answer depends on what we know and not only on what the write changes."""
     failure: Failure = "Ignore"
     why: str
     beside_gardener: bool = False

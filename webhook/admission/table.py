@@ -4,6 +4,7 @@ from typing import Final
 
 from webhook.admission.decision import Operation, Policy
 from webhook.admission.policies import (
+    autoscaler_floors,
     controllerregistration_rules,
     extension_rules,
     managedseed_defaults,
@@ -25,7 +26,11 @@ from webhook.admission.policies import (
     shoot_registered,
     shoot_sizing,
     shoot_workers,
+    tortoise_constraints,
+    tortoise_floors,
 )
+from webhook.api import names
+from webhook.api.core import HorizontalPodAutoscaler
 from webhook.api.extensions import (
     BackupInfrastructure,
     Generic,
@@ -35,7 +40,7 @@ from webhook.api.extensions import (
 )
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.registrations import ControllerRegistration, DNSEntry, DNSProvider
-from webhook.api.scaling import ScheduledScaling
+from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
@@ -222,6 +227,37 @@ POLICIES: Final[tuple[Policy, ...]] = (
         validate=scheduledscaling_rules.validate,
         failure="Ignore",
         why="the controller reports the same faults in the status and acts on none of them",
+        beside_gardener=True,
+    ),
+    Policy(
+        name="tortoise.floors",
+        models=(Tortoise,),
+        operations=_WRITES,
+        mutate=tortoise_floors.mutate,
+        label=names.SCALING_NAMESPACE,
+        failure="Ignore",
+        why="a floor that is missed is put back by the controller; Tortoise must go on without us",
+        beside_gardener=True,
+    ),
+    Policy(
+        name="tortoise.constraints",
+        models=(Tortoise,),
+        operations=("UPDATE",),
+        subresources=("status",),
+        mutate=tortoise_constraints.mutate,
+        label=names.SCALING_NAMESPACE,
+        failure="Ignore",
+        why="a record that is missed is put back by the controller",
+        beside_gardener=True,
+    ),
+    Policy(
+        name="autoscaler.floors",
+        models=(HorizontalPodAutoscaler,),
+        operations=_WRITES,
+        mutate=autoscaler_floors.mutate,
+        label=names.SCALING_NAMESPACE,
+        failure="Ignore",
+        why="workloads must scale while we are away; the controller puts a missed floor back",
         beside_gardener=True,
     ),
     Policy(

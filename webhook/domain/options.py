@@ -135,6 +135,8 @@ class Options:
 
     namespace: str = "espalier-system"
     """The namespace that Espalier itself lives in, with its ledgers and certificates."""
+    user: str = ""
+    """The name that the API server knows our own writes by."""
     beside_gardener: bool = False
     """Whether a real Gardener serves its own kinds here."""
     admission: AdmissionOptions = field(default_factory=AdmissionOptions)

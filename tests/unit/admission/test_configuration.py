@@ -27,6 +27,12 @@ def webhooks(options: Options | None = None, target: Target = SERVICE) -> dict[s
     return by_name
 
 
+def is_labelled(webhook: dict[str, Any]) -> bool:
+    """Whether namespaces have to ask for the webhook by a label."""
+    selector = webhook.get("namespaceSelector", {}).get("matchExpressions", [])
+    return any(expression["operator"] == "Exists" for expression in selector)
+
+
 def covered(half: str, options: Options | None = None) -> set[tuple[str, str, str]]:
     made = configurations(SERVICE, options or Options())[half == "validate"]["webhooks"]
     return {
@@ -102,7 +108,7 @@ def test_every_webhook_is_narrow_and_patient_for_a_short_time_only(options: Opti
             namespaced = rule["scope"] == "Namespaced"
             assert ("namespaceSelector" in webhook) is namespaced
         is_update = "UPDATE" in webhook["rules"][0]["operations"]
-        assert ("matchConditions" in webhook) is is_update
+        assert ("matchConditions" in webhook) is (is_update and not is_labelled(webhook))
         is_mutating = webhook["clientConfig"]["service"]["path"] == "/mutate"
         assert webhook.get("reinvocationPolicy") == ("IfNeeded" if is_mutating else None)
 
@@ -146,9 +152,19 @@ def test_beside_a_gardener_only_exact_versions_are_asked_for() -> None:
 )
 def test_excluded_namespaces(options: Options, excluded: list[str]) -> None:
     for webhook in webhooks(options).values():
-        if "namespaceSelector" in webhook:
+        if "namespaceSelector" in webhook and not is_labelled(webhook):
             selector = webhook["namespaceSelector"]["matchExpressions"]
             assert [expression["values"] for expression in selector] == [excluded]
+
+
+def test_autoscaling_is_judged_at_every_write_and_only_where_a_schedule_is_near() -> None:
+    for plural in ("tortoises", "horizontalpodautoscalers"):
+        webhook = webhooks()[f"{plural}.mutate.ignore.espalier.gardener.cloud"]
+        assert "matchConditions" not in webhook
+        assert webhook["namespaceSelector"]["matchExpressions"] == [
+            {"key": "espalier.gardener.cloud/scheduled-scaling", "operator": "Exists"},
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]},
+        ]
 
 
 def test_a_server_outside_of_the_cluster_is_called_by_url() -> None:

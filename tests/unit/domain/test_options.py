@@ -5,6 +5,6 @@ from webhook.settings import Settings
 
 
 def test_every_section_of_the_options_can_be_set() -> None:
-    found_by_looking = {"beside_gardener"}
+    found_by_looking = {"beside_gardener", "user"}
     sections = {each.name for each in fields(Options)} - found_by_looking
     assert sections <= set(Settings.model_fields)

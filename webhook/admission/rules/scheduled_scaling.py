@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 
 from webhook.admission.decision import Finding
-from webhook.admission.rules import durations
 from webhook.api import quantity
 from webhook.api.quantity import QuantityError
 from webhook.api.scaling import ContainerFloor, Schedule, ScheduledScalingSpec, StaticStrategy
 from webhook.api.timestamps import TimestampError, parse_time
+from webhook.domain import durations
 from webhook.domain.windows import MAX_DURATION, MIN_DURATION
 
 _STATIC: Final = "spec.strategy.static"

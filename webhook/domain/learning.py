@@ -1,0 +1,93 @@
+"""Keep a window from teaching Tortoise: the replicas it forced must not become a habit.
+
+Tortoise learns, hour by hour, how many replicas a workload needed. While a floor holds, and as
+long as replicas only come down from it, what it sees is our doing and not demand.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from webhook.api import names
+from webhook.api.core import HorizontalPodAutoscaler
+from webhook.api.meta import Draft, Raw
+from webhook.api.scaling import Tortoise
+
+ANNOTATION: Final = names.SCALING_AFTERMATH
+STILL: Final = timedelta(minutes=10)
+"""Replicas that stay this long where they are have come down as far as they will."""
+
+_SLOTS: Final = ("minReplicas", "maxReplicas")
+
+
+class Aftermath(msgspec.Struct, frozen=True):
+    """How far replicas have come down since the last floor, and since when they stand there."""
+
+    replicas: int
+    since: datetime
+
+
+def read(tortoise: Tortoise) -> Aftermath | None:
+    """Read the aftermath that a Tortoise is in; None once it is over."""
+    text = tortoise.metadata.annotations.get(ANNOTATION)
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=Aftermath)
+    except msgspec.MsgspecError:
+        return None
+
+
+def write(aftermath: Aftermath) -> str:
+    """Spell an aftermath for its annotation."""
+    return msgspec.json.encode(aftermath).decode()
+
+
+def follow(aftermath: Aftermath, replicas: int, allowed: int, now: datetime) -> Aftermath | None:
+    """Follow replicas on their way down; None when what they do from now on is demand again."""
+    risen = replicas > aftermath.replicas
+    if risen or replicas <= allowed:
+        return None
+    if replicas < aftermath.replicas:
+        return Aftermath(replicas, now)
+    return None if now - aftermath.since >= STILL else aftermath
+
+
+def is_suspended(
+    tortoise: Tortoise, autoscaler: HorizontalPodAutoscaler | None, floor: int | None
+) -> bool:
+    """Tell whether slots must not rise now: under a floor that demand has not passed, or after."""
+    if floor is not None:
+        return autoscaler is None or autoscaler.status.desired_replicas <= floor
+    return read(tortoise) is not None
+
+
+def hold_slots(draft: Draft, old: Raw) -> None:
+    """Keep every replica slot of a status from rising above what was stored."""
+    stored = _horizontal(old)
+    incoming = _horizontal(draft)
+    for name in _SLOTS:
+        known = {_hour(slot): slot for slot in stored.get(name) or () if isinstance(slot, dict)}
+        for slot in incoming.get(name) or ():
+            before = known.get(_hour(slot)) if isinstance(slot, dict) else None
+            if before is not None and _value(slot) > _value(before):
+                slot["value"] = before.get("value")
+                if "updatedAt" in before:
+                    slot["updatedAt"] = before["updatedAt"]
+
+
+def _horizontal(obj: Raw) -> Raw:
+    found: Any = obj
+    for key in ("status", "recommendations", "horizontal"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _hour(slot: Raw) -> tuple[Any, ...]:
+    return tuple(str(slot.get(key)) for key in ("from", "to", "weekday", "timezone"))
+
+
+def _value(slot: Raw) -> int:
+    value = slot.get("value")
+    return value if isinstance(value, int) else 0
