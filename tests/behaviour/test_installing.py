@@ -56,6 +56,13 @@ async def test_kubectl_builds_the_kustomizations(cluster):
         assert "WebhookConfiguration" not in built.stdout
 
 
+async def test_a_real_server_takes_the_webhook_configurations(cluster):
+    applied = await cluster.kubectl(
+        "apply", "--dry-run=server", "-f", str(FOLDER / "webhooks.yaml")
+    )
+    assert applied.stdout.count("created") == 2
+
+
 async def test_a_real_server_establishes_every_kind(cluster):
     kinds = list(definable(beside_gardener=False))
     items = [crd(kind, beside_gardener=False) for kind in kinds]

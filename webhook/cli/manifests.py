@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from webhook.api.crds import definable
 from webhook.api.kinds import kind_of_model
 from webhook.api.scaling import Tortoise
-from webhook.cli.install import bundle, landscape, tortoise
+from webhook.cli.install import bundle, landscape, tortoise, webhooks
 from webhook.cli.install.layout import Layout
 from webhook.cli.install.uninstall import StillNeededError, Uninstall
 from webhook.cluster import config
@@ -55,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--monitoring", action="store_true", help="add PrometheusRule, ServiceMonitor, dashboard"
+    )
+    parser.add_argument(
+        "--webhooks",
+        action="store_true",
+        help="print only the webhook configurations that the leader will make",
     )
     parser.add_argument("--write", type=Path, metavar="DIR", help="write files for kustomize")
     parser.add_argument(
@@ -101,9 +106,10 @@ def _install(arguments: argparse.Namespace) -> int:
             arguments, beside_gardener=found.has_gardener, monitoring=found.has_prometheus
         )
     if arguments.write is not None:
-        _write(arguments.write, bundle.files(layout, kinds, ()))
+        _write(arguments.write, bundle.files(layout, kinds))
         return 0
-    sys.stdout.write(bundle.write(bundle.objects(layout, kinds)))
+    items = webhooks.preview(layout) if arguments.webhooks else bundle.objects(layout, kinds)
+    sys.stdout.write(bundle.write(items))
     return 0
 
 

@@ -50,6 +50,30 @@ def test_a_server_outside_needs_no_pods(capsys):
     assert not kinds & {"Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget"}
 
 
+@pytest.mark.parametrize(
+    ("flags", "client"),
+    [
+        pytest.param((), {"name": "espalier", "port": 443}, id="through the Service"),
+        pytest.param(("--part=garden",), "https://espalier.espalier-system.svc:443", id="by URL"),
+        pytest.param(("--advertise-url=https://h:1",), "https://h:1", id="to a server outside"),
+    ],
+)
+def test_webhooks_are_printed_on_request_only(
+    capsys, flags: tuple[str, ...], client: str | dict[str, object]
+):
+    assert run("--standalone", "--webhooks", *flags) == 0
+    items = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [item["kind"] for item in items] == [
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    ]
+    for hook in (hook for item in items for hook in item["webhooks"]):
+        if isinstance(client, str):
+            assert hook["clientConfig"]["url"].startswith(f"{client}/")
+        else:
+            assert client.items() <= hook["clientConfig"]["service"].items()
+
+
 def test_without_a_cluster_somebody_must_say_what_it_is(capsys, tmp_path):
     assert run("--kubeconfig", str(tmp_path / "absent")) == 2
     complaint = capsys.readouterr().err

@@ -10,7 +10,7 @@ from typing_extensions import override
 from webhook.api.crds import crd
 from webhook.api.kinds import Kind
 from webhook.api.meta import Draft
-from webhook.cli.install import alerts, dashboard, roles, workload
+from webhook.cli.install import alerts, dashboard, roles, webhooks, workload
 from webhook.cli.install.layout import Layout
 
 _HEADER: Final = "# Written by `make manifests`; change the generators, not this file.\n"
@@ -52,7 +52,7 @@ def monitoring(layout: Layout) -> Iterator[Draft]:
     yield dashboard.config_map(layout)
 
 
-def files(layout: Layout, kinds: Sequence[Kind], webhooks: Sequence[Draft]) -> Mapping[str, str]:
+def files(layout: Layout, kinds: Sequence[Kind]) -> Mapping[str, str]:
     """Write an installation as a folder for kustomize, by path within it."""
     resources: dict[str, list[Draft]] = {
         "namespaces.yaml": list(workload.namespaces(layout)),
@@ -68,16 +68,14 @@ def files(layout: Layout, kinds: Sequence[Kind], webhooks: Sequence[Draft]) -> M
         "servicemonitor.yaml": [alerts.monitor(layout)],
         "prometheusrule.yaml": [alerts.rule(layout)],
     }
-    found = {
+    return {
         **{path: _HEADER + write(items) for path, items in resources.items()},
         "kustomization.yaml": _kustomization(list(resources)),
         **{f"monitoring/{path}": _HEADER + write(items) for path, items in watched.items()},
         "monitoring/espalier.json": json.dumps(dashboard.dashboard(), indent=2) + "\n",
         "monitoring/kustomization.yaml": _monitoring_kustomization(layout, list(watched)),
+        "webhooks.yaml": _HEADER + _ABOUT_WEBHOOKS + write(webhooks.preview(layout)),
     }
-    if webhooks:
-        found["webhooks.yaml"] = _HEADER + _ABOUT_WEBHOOKS + write(webhooks)
-    return found
 
 
 _ABOUT_WEBHOOKS: Final = (

@@ -59,7 +59,7 @@ def test_yaml_reads_back_as_it_was():
 
 
 def test_every_file_but_the_webhooks_is_in_a_kustomization():
-    files = bundle.files(Layout(), KINDS, [{"kind": "MutatingWebhookConfiguration"}])
+    files = bundle.files(Layout(), KINDS)
     listed = {
         str(Path(path).parent / resource)
         for path, text in files.items()
@@ -71,7 +71,7 @@ def test_every_file_but_the_webhooks_is_in_a_kustomization():
 
 
 def test_the_folder_is_what_make_manifests_writes():
-    files = bundle.files(Layout(), KINDS, ())
+    files = bundle.files(Layout(), KINDS)
     present = {
         str(path.relative_to(FOLDER)): path.read_text()
         for path in FOLDER.rglob("*")
