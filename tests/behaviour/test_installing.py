@@ -50,7 +50,7 @@ async def run(cluster, capsys):
 
 
 async def test_kubectl_builds_the_kustomizations(cluster):
-    for folder in (FOLDER, FOLDER / "monitoring"):
+    for folder in (FOLDER, FOLDER / "monitoring", FOLDER / "kube-scheduler"):
         built = await cluster.kubectl("kustomize", str(folder))
         assert "kind: " in built.stdout
         assert "WebhookConfiguration" not in built.stdout

@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a virtual garden that runs no pods: what goes there, or what runs elsewhere",
     )
     parser.add_argument("--namespace", default=Layout().namespace, help="default: %(default)s")
+    parser.add_argument(
+        "--garden-namespace", default=Layout().garden_namespace, help="default: %(default)s"
+    )
     parser.add_argument("--image", default=Layout().image, help="default: %(default)s")
     parser.add_argument("--replicas", type=int, default=Layout().replicas, metavar="N")
     parser.add_argument(
@@ -120,6 +123,7 @@ def _layout(
         beside_gardener=arguments.beside_gardener or beside_gardener,
         part=arguments.part,
         namespace=arguments.namespace,
+        garden_namespace=arguments.garden_namespace,
         image=arguments.image,
         replicas=arguments.replicas,
         advertise_url=arguments.advertise_url,

@@ -10,6 +10,7 @@ from webhook.api.core import (
     ConfigMap,
     CustomResourceDefinition,
     MutatingWebhookConfiguration,
+    Pod,
     Secret,
     ValidatingWebhookConfiguration,
 )
@@ -63,8 +64,10 @@ def models(roles: Collection[Role]) -> tuple[type[Object], ...]:
 
 def selections(settings: Settings, webhooks: str) -> Iterable[Selection]:
     """Say what to follow of each kind: of common kinds only the few objects that concern us."""
+    garden = settings.admission.garden_namespace
     partly = {
-        ConfigMap: Selection(kind_of_model(ConfigMap), labels=_REGION_CONFIGS),
+        ConfigMap: Selection(kind_of_model(ConfigMap), garden, labels=_REGION_CONFIGS),
+        Pod: Selection(kind_of_model(Pod), settings.namespace),
         Secret: _one(Secret, settings.certificate_secret, settings.namespace),
         MutatingWebhookConfiguration: _one(MutatingWebhookConfiguration, webhooks),
         ValidatingWebhookConfiguration: _one(ValidatingWebhookConfiguration, webhooks),

@@ -74,6 +74,7 @@ def files(layout: Layout, kinds: Sequence[Kind]) -> Mapping[str, str]:
         **{f"monitoring/{path}": _HEADER + write(items) for path, items in watched.items()},
         "monitoring/espalier.json": json.dumps(dashboard.dashboard(), indent=2) + "\n",
         "monitoring/kustomization.yaml": _monitoring_kustomization(layout, list(watched)),
+        "kube-scheduler/bridge.yaml": _HEADER + write(roles.engine_roles(layout)),
         "webhooks.yaml": _HEADER + _ABOUT_WEBHOOKS + write(webhooks.preview(layout)),
     }
 

@@ -24,6 +24,8 @@ class Layout:
     beside_gardener: bool = False
     part: Part = "all"
     namespace: str = "espalier-system"
+    garden_namespace: str = names.GARDEN_NAMESPACE
+    """Where managed seeds, default domains and distances of regions are."""
     image: str = f"espalier:{__version__}"
     replicas: int = 3
     advertise_url: str = ""

@@ -15,6 +15,7 @@ from webhook.api.core import (
     Lease,
     MutatingWebhookConfiguration,
     Namespace,
+    Node,
     Pod,
     Secret,
     ValidatingWebhookConfiguration,
@@ -83,8 +84,8 @@ WATCHED: Final[tuple[type[Object], ...]] = (
     ScheduledScaling,
     Tortoise,
     Namespace,
+    Node,
     Deployment,
-    Pod,
     HorizontalPodAutoscaler,
     ControllerRevision,
     CustomResourceDefinition,
@@ -140,6 +141,7 @@ OWN_NAMESPACE: Final[tuple[Right, ...]] = (
         Secret, *READ, "create", "update", "patch", why="the serving certificate and its authority"
     ),
     _on(Lease, *READ, "create", "update", "patch", why="leader election"),
+    _on(Pod, *READ, why="shadows of shoots, where a kube-scheduler is the engine"),
 )
 """Rights in the namespace of the installation."""
 
@@ -148,6 +150,24 @@ GARDEN_NAMESPACE: Final[tuple[Right, ...]] = (
     _on(Secret, *READ, "create", "patch", "delete", why="default domains; kubeconfigs of seeds"),
 )
 """Rights in the namespace that holds managed seeds."""
+
+
+ENGINE_CLUSTER: Final[tuple[Right, ...]] = (
+    _on(Node, "create", "patch", "delete", why="a virtual Node for each seed"),
+    _on(Node, "patch", subresource="status", why="what the seed can still take"),
+)
+"""Further rights in the whole cluster where a kube-scheduler is the engine."""
+
+ENGINE_OWN_NAMESPACE: Final[tuple[Right, ...]] = (
+    _on(Pod, "create", "delete", why="a shadow Pod for each shoot without a seed"),
+    _on(Pod, "create", subresource="binding", why="shadows are bound when their shoots are"),
+)
+"""Further rights in our namespace where a kube-scheduler is the engine."""
+
+ENGINE_LEASES: Final[tuple[Right, ...]] = (
+    _on(Lease, "get", "create", "patch", why="signs of life of virtual Nodes"),
+)
+"""Rights in the namespace of Nodes' leases where a kube-scheduler is the engine."""
 
 
 def rules(rights: Iterable[Right]) -> list[Draft]:

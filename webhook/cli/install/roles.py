@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.api import names
 from webhook.api.crds import definable
 from webhook.api.meta import Draft
 from webhook.cli.install import rights
@@ -11,6 +10,7 @@ from webhook.cli.install.layout import NAME, Layout, metadata
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _AGGREGATE: Final = f"{_RBAC}/aggregate-to-"
+_NODE_LEASES: Final = "kube-node-lease"
 _CHANGE: Final = ("create", "update", "patch", "delete", "deletecollection")
 
 
@@ -29,12 +29,25 @@ def roles(layout: Layout) -> Iterator[Draft]:
     yield _binding(layout, "ClusterRole", NAME, "")
     for name, namespace, granted in (
         (NAME, layout.namespace, rights.OWN_NAMESPACE),
-        (f"{NAME}-garden", names.GARDEN_NAMESPACE, rights.GARDEN_NAMESPACE),
+        (f"{NAME}-garden", layout.garden_namespace, rights.GARDEN_NAMESPACE),
     ):
         yield _role("Role", name, namespace, granted)
         yield _binding(layout, "Role", name, namespace)
     yield _for_people("view", rights.READ, ("view", "edit", "admin"))
     yield _for_people("edit", _CHANGE, ("edit", "admin"))
+
+
+def engine_roles(layout: Layout) -> Iterator[Draft]:
+    """Make what the bridge to a kube-scheduler needs besides."""
+    name = f"{NAME}-bridge"
+    yield _role("ClusterRole", name, "", rights.ENGINE_CLUSTER)
+    yield _binding(layout, "ClusterRole", name, "")
+    for namespace, granted in (
+        (layout.namespace, rights.ENGINE_OWN_NAMESPACE),
+        (_NODE_LEASES, rights.ENGINE_LEASES),
+    ):
+        yield _role("Role", name, namespace, granted)
+        yield _binding(layout, "Role", name, namespace)
 
 
 def _role(kind: str, name: str, namespace: str, granted: tuple[rights.Right, ...]) -> Draft:

@@ -23,7 +23,7 @@ from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
-from webhook.cli.install import bundle, landscape, leaving
+from webhook.cli.install import bundle, landscape, leaving, roles
 from webhook.cli.install.landscape import Landscape
 from webhook.cli.install.layout import NAME, Layout
 from webhook.cluster.client import Client
@@ -158,7 +158,8 @@ class Uninstall:
     async def _delete_installation(self, found: Landscape) -> list[str]:
         problems: list[str] = []
         layout = self.layout
-        for item in reversed([*bundle.objects(layout, ()), *bundle.monitoring(layout)]):
+        engine = roles.engine_roles(layout)
+        for item in reversed([*bundle.objects(layout, ()), *engine, *bundle.monitoring(layout)]):
             kind = _kind_of(item)
             if kind is None or (kind.group.endswith("coreos.com") and not found.has_prometheus):
                 continue

@@ -25,7 +25,7 @@ _GARDEN: Final = "/etc/espalier/garden"
 
 def namespaces(layout: Layout) -> Iterator[Draft]:
     """Make the namespaces that the other objects need; that of the garden is never ours."""
-    garden = names.GARDEN_NAMESPACE
+    garden = layout.garden_namespace
     if layout.namespace != garden:
         enforce = {"pod-security.kubernetes.io/enforce": "restricted"}
         yield {
