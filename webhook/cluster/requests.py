@@ -109,7 +109,7 @@ def create(
     """Create an object, or post to a subresource of one; a key without a name is fine."""
     name = key.name if subresource else ""
     path = path_of(kind, key.namespace, name, subresource)
-    return Request("POST", path, query, msgspec.json.encode(draft))
+    return Request("POST", path, query, _encode(kind, draft, subresource))
 
 
 def update(
@@ -119,7 +119,7 @@ def update(
     if kind.stored == "read" and subresource in {"", "status"}:
         raise NotPutError(kind)
     path = path_of(kind, key.namespace, key.name, subresource)
-    return Request("PUT", path, query, msgspec.json.encode(draft))
+    return Request("PUT", path, query, _encode(kind, draft, subresource))
 
 
 def patch(
@@ -150,7 +150,7 @@ def apply(
     query = {"fieldManager": manager, "force": "true" if force else "false"}
     path = path_of(kind, key.namespace, key.name, subresource)
     # JSON is YAML; servers before 1.33 know no application/apply-patch+json.
-    body = msgspec.json.encode(draft)
+    body = _encode(kind, draft, subresource)
     return Request("PATCH", path, query, body, "application/apply-patch+yaml")
 
 
@@ -179,3 +179,10 @@ def delete(
 def post(path: str, document: Raw) -> Request:
     """Ask a question that is put as an object, such as a SubjectAccessReview."""
     return Request("POST", path, _NO_QUERY, msgspec.json.encode(document))
+
+
+def _encode(kind: Kind, draft: Raw, subresource: str) -> bytes:
+    """Write an object; one of the kind itself says so, which items of a list need not."""
+    if subresource in {"", "status"}:
+        draft = {"apiVersion": kind.api_version, "kind": kind.name, **draft}
+    return msgspec.json.encode(draft)

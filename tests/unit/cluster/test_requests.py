@@ -99,6 +99,18 @@ def test_what_is_created_goes_to_the_collection_and_what_is_posted_to_a_subresou
     assert requests.create(SHOOT, key, {}, subresource="binding").path.endswith("/oak/binding")
 
 
+def test_what_is_written_says_what_it_is_unless_it_is_something_else() -> None:
+    for request in (
+        requests.create(SEED, ObjectKey("", ""), {"spec": {}}),
+        requests.update(SEED, ObjectKey("", "a"), {"spec": {}}),
+        requests.apply(SEED, ObjectKey("", "a"), {"spec": {}}, manager="m"),
+    ):
+        sent = msgspec.json.decode(request.body or b"")
+        assert sent == {"apiVersion": SEED.api_version, "kind": "Seed", "spec": {}}
+    binding = requests.create(SHOOT, OAK, {"kind": "Binding"}, subresource="binding")
+    assert msgspec.json.decode(binding.body or b"") == {"kind": "Binding"}
+
+
 def test_applying_names_the_manager() -> None:
     request = requests.apply(SHOOT, OAK, {"a": 1}, manager="espalier", force=False)
     assert request.query == {"fieldManager": "espalier", "force": "false"}

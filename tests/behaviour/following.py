@@ -1,0 +1,104 @@
+"""A kind of the test's own, and a cache that follows it on a server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from uuid import uuid4
+
+from webhook.api.core import CustomResourceDefinition
+from webhook.api.kinds import Kind, kind_of_model
+from webhook.api.meta import Model, Object, ObjectKey
+from webhook.cluster import config
+from webhook.cluster.cache import Cache
+from webhook.cluster.client import Client
+from webhook.cluster.errors import NotFoundError
+from webhook.cluster.requests import Selection
+from webhook.runtime.clock import SystemClock
+
+DEFINITIONS = kind_of_model(CustomResourceDefinition)
+
+
+class WidgetSpec(Model):
+    """What a widget is."""
+
+    size: int = 0
+
+
+class Widget(Object):
+    """An object that nobody but the test knows."""
+
+    spec: WidgetSpec = WidgetSpec()
+
+
+def make_kind() -> Kind:
+    group = f"w{uuid4().hex[:8]}.example.com"
+    return Kind(
+        group=group, version="v1", name="Widget", plural="widgets", model=Widget, origin="espalier"
+    )
+
+
+def make_widget(name: str, size: Any = 1, **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name} | metadata, "spec": {"size": size}}
+
+
+def define(kind: Kind) -> dict[str, Any]:
+    """A definition that lets anything pass, as some of real clusters do."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": kind.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": anything},
+    }
+    return {
+        "metadata": {"name": kind.resource},
+        "spec": {
+            "group": kind.group,
+            "names": {"kind": kind.name, "plural": kind.plural},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+@asynccontextmanager
+async def talking(server: Any) -> AsyncIterator[Client]:
+    async with Client(await config.load(str(server.kubeconfig))) as client:
+        yield client
+
+
+async def install(client: Client, kind: Kind) -> None:
+    """Define a kind and wait until it is served."""
+    await client.create(DEFINITIONS, ObjectKey("", ""), define(kind))
+    async with asyncio.timeout(20):
+        while True:
+            with suppress(NotFoundError):
+                await client.page(Selection(kind))
+                return
+            await asyncio.sleep(0.05)
+
+
+async def uninstall(client: Client, kind: Kind) -> None:
+    with suppress(NotFoundError):
+        await client.delete(DEFINITIONS, ObjectKey("", kind.resource))
+
+
+@asynccontextmanager
+async def following(client: Client, *kinds: Kind | Selection) -> AsyncIterator[Cache]:
+    cache = Cache(client, kinds, SystemClock())
+    task = asyncio.create_task(cache.run())
+    try:
+        async with asyncio.timeout(30):
+            await cache.wait_synced()
+        yield cache
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def eventually(holds: Callable[[], bool], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110  what memory holds is nobody's event
+            await asyncio.sleep(0.01)
