@@ -93,12 +93,13 @@ class _Tally:
 
     def count(self, asked: Request, decision: Decision) -> None:
         kind = asked.kind.name if asked.kind else "other"
-        code = 200 if decision.allowed else review.status(asked, decision)["code"]
-        key = (asked.operation, kind, decision.allowed, code)
+        allowed = decision.allowed
+        code = 200 if allowed else review.status(asked, decision)["code"]
+        key = (asked.operation, kind, allowed, code)
         count = self._decisions.get(key)
         if count is None:
             count = self._decisions[key] = self._metrics.decisions.labels(
-                self._path, asked.operation, kind, str(decision.allowed).lower(), str(code)
+                self._path, asked.operation, kind, str(allowed).lower(), str(code)
             ).inc
         count()
         for outcome in decision.outcomes:
@@ -116,8 +117,8 @@ class _Tally:
 
 def _tell(path: str, asked: Request, decision: Decision, started: float) -> None:
     """A refusal is a line that operators see; that something was allowed is not worth one."""
-    level = logging.DEBUG if decision.allowed else logging.INFO
-    if not logger.isEnabledFor(level):
+    allowed = decision.allowed
+    if not logger.isEnabledFor(logging.DEBUG if allowed else logging.INFO):
         return
     about = {
         "path": path,
@@ -131,7 +132,7 @@ def _tell(path: str, asked: Request, decision: Decision, started: float) -> None
         "patch_operations": len(decision.patch),
         "milliseconds": round((perf_counter() - started) * 1000, 2),
     }
-    if decision.allowed:
+    if allowed:
         logger.debug("allowed", extra=about)
         return
     reasons = [review.describe(finding) for finding in decision.findings if finding.fatal]
