@@ -37,6 +37,8 @@ CORDON_TAINT: Final = "espalier.gardener.cloud/draining"
 TOUCHED: Final = "espalier.gardener.cloud/touched"
 VIRTUAL: Final = "espalier.gardener.cloud/virtual"
 SCALE_IN: Final = "espalier.gardener.cloud/scale-in"
+TEMPLATE_CHECKSUM: Final = "espalier.gardener.cloud/template-checksum"
+GARDENLET_APPLIED: Final = "espalier.gardener.cloud/gardenlet-applied"
 LEDGER_LABEL: Final = "espalier.gardener.cloud/ledger"
 POOL_LABEL: Final = "espalier.gardener.cloud/pool"
 

@@ -4,12 +4,18 @@ from typing import Final
 
 from webhook.controllers.bridge import BRIDGE
 from webhook.controllers.capacity import CAPACITY
+from webhook.controllers.care import CARE
+from webhook.controllers.managedseed.controller import MANAGED_SEED
+from webhook.controllers.managedseedset.controller import MANAGED_SEED_SET
 from webhook.controllers.regions import REGIONS
 from webhook.runtime.rows import Controller
 
 CONTROLLERS: Final[tuple[Controller, ...]] = (
     CAPACITY,
     REGIONS,
+    MANAGED_SEED,
+    CARE,
+    MANAGED_SEED_SET,
     *BRIDGE,
 )
 """Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""

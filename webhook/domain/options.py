@@ -125,6 +125,30 @@ class ScalingOptions:
     """After this long in a window, pods that are still below a floor are reported."""
 
 
+@dataclass(frozen=True, slots=True)
+class SeedsOptions:
+    """How managed seeds and sets of them are looked after."""
+
+    owns_managed_seeds: bool = False
+    """Whether ManagedSeeds are ours although a Gardener is there; without one they always are."""
+    owns_managed_seed_sets: bool = False
+    """The same for the scaling of ManagedSeedSets."""
+    settle_seconds: float = 5.0
+    """How long a seed that is chosen for scale-in stays hidden before it is seen empty again."""
+    retry_limit: int = 3
+    """How often a failed operation on a replica's Shoot is tried again."""
+    retry_seconds: float = 30.0
+    """How long the first retry waits; each further one waits twice as long."""
+    garden_server: str = ""
+    """The address under which gardenlets in shoots reach the garden, as in a kubeconfig."""
+    garden_ca: str = ""
+    """The authority behind it, PEM; empty where the system's authorities do."""
+    autoscaler_seconds: float = 15.0
+    """How often a SeedAutoscaler is looked at without being woken."""
+    queries: Mapping[str, str] = field(default_factory=dict)
+    """By resource, the Prometheus query that tells how much of it each seed uses."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The operator's settings, one section for each family of rules, all with defaults.
@@ -144,3 +168,14 @@ class Options:
     usage: UsageOptions = field(default_factory=UsageOptions)
     capacity: CapacityOptions = field(default_factory=CapacityOptions)
     scaling: ScalingOptions = field(default_factory=ScalingOptions)
+    seeds: SeedsOptions = field(default_factory=SeedsOptions)
+
+    @property
+    def keeps_managed_seeds(self) -> bool:
+        """Whether ManagedSeeds are ours to reconcile."""
+        return not self.beside_gardener or self.seeds.owns_managed_seeds
+
+    @property
+    def keeps_managed_seed_sets(self) -> bool:
+        """Whether ManagedSeedSets are ours to scale."""
+        return not self.beside_gardener or self.seeds.owns_managed_seed_sets

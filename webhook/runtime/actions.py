@@ -1,6 +1,6 @@
 """What a plan may ask for: values that say what to write and what must still hold for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from webhook.api.kinds import Kind
@@ -65,15 +65,45 @@ class Emit(NamedTuple):
     type: Literal["Normal", "Warning"] = "Normal"
 
 
-Action: TypeAlias = Create | Patch | Apply | Delete | Emit
 Write: TypeAlias = Create | Patch | Apply | Delete
 
 
+class Remote(NamedTuple):
+    """Write into another cluster, the one that a kubeconfig leads to."""
+
+    kubeconfig: str
+    write: Write
+
+    @property
+    def kind(self) -> Kind:
+        return self.write.kind
+
+    @property
+    def key(self) -> ObjectKey:
+        return self.write.key
+
+
+Action: TypeAlias = Create | Patch | Apply | Delete | Emit | Remote
+
+
+class Refusal(NamedTuple):
+    """The API server's no to a write: it will be the same until somebody changes something."""
+
+    action: Write
+    message: str
+    causes: tuple[Raw, ...] = ()
+
+
 class Plan(NamedTuple):
-    """What to do now, in order, and when to look again."""
+    """What to do now, in order, and when to look again.
+
+    `refused` says what to do instead of the rest when a write is refused, usually to tell people
+    in a condition. It runs later, so it may keep values but not the snapshot.
+    """
 
     actions: tuple[Action, ...] = ()
     requeue_after: float | None = None
+    refused: Callable[[Refusal], Iterable[Action]] | None = None
 
 
 NOTHING = Plan()

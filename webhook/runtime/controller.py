@@ -14,7 +14,7 @@ from webhook.runtime.expectations import UnseenError
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.queue import BACKGROUND, Queue, QueueClosedError
 from webhook.runtime.reconciler import Result
-from webhook.runtime.rows import Controller, Mapper, TerminalError, Watch
+from webhook.runtime.rows import Controller, Mapper, RefusedError, TerminalError, Watch
 from webhook.runtime.writer import NotLeadingError
 from webhook.state.snapshot import Snapshot
 
@@ -118,6 +118,10 @@ class Runner:
             self._count("terminal")
             # No traceback: the plan itself says what is wrong, and with whose object.
             logger.warning("gave up until the object changes", extra={"error": str(error)})
+        except RefusedError as error:
+            delay = self._again(key, "refused")
+            fields = {"error": str(error), "retry_in": round(delay, 3)}
+            logger.warning("the API server refused a write", extra=fields)
         except Exception:
             delay = self._again(key, "error")
             logger.exception("could not reconcile", extra={"retry_in": round(delay, 3)})

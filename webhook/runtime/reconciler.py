@@ -1,17 +1,29 @@
 """One reconciliation: look at the cluster, plan without waiting, carry the plan out."""
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from webhook.api.meta import ObjectKey
-from webhook.runtime.actions import Emit
+from webhook.cluster.errors import (
+    ApiError,
+    BadRequestError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+)
+from webhook.runtime.actions import Action, Apply, Emit, Plan, Refusal, Remote, Write
 from webhook.runtime.expectations import Expectations
 from webhook.runtime.recorder import Recorder
-from webhook.runtime.rows import Controller
+from webhook.runtime.remotes import Remotes
+from webhook.runtime.rows import Controller, RefusedError
 from webhook.runtime.writer import Writer
+from webhook.state.questions import Answers, Question
 from webhook.state.snapshot import Snapshot
 
 PAUSE = 2.0
 """How soon to look again whether a kind that was lost is back."""
+ASK_SECONDS = 10.0
+"""How long the API server has to answer what a plan could not find in the cache."""
 
 
 class Result(NamedTuple):
@@ -22,9 +34,11 @@ class Result(NamedTuple):
 
 
 class Snapshots(Protocol):
-    """Whoever shows the cluster as it is now."""
+    """Whoever shows the cluster as it is now, and asks for what it does not follow."""
 
-    def snapshot(self) -> Snapshot: ...
+    def snapshot(self, answers: Answers | None = None) -> Snapshot: ...
+
+    async def answer(self, questions: Iterable[Question], seconds: float) -> Answers: ...
 
 
 class Reconciler:
@@ -37,6 +51,7 @@ class Reconciler:
         writer: Writer,
         recorder: Recorder,
         expectations: Expectations,
+        remotes: Remotes | None = None,
     ) -> None:
         self._model = controller.model
         self._plan = controller.plan
@@ -45,11 +60,23 @@ class Reconciler:
         self._writer = writer
         self._recorder = recorder
         self._expectations = expectations
+        self._remotes = remotes
 
     async def reconcile(self, key: ObjectKey) -> Result:
         """Look, plan, act; our own earlier writes for the key are seen before we look."""
         await self._expectations.settle(key)
         snapshot = self._cache.snapshot()
+        planned = self._look(key, snapshot)
+        if isinstance(planned, Plan) and snapshot.questions:
+            # Asked once: what the second plan still misses, it must do without.
+            answers = await self._cache.answer(snapshot.questions, ASK_SECONDS)
+            planned = self._look(key, self._cache.snapshot(answers))
+        if isinstance(planned, Result):
+            return planned
+        await self._carry_out(key, planned)
+        return Result(planned.requeue_after)
+
+    def _look(self, key: ObjectKey, snapshot: Snapshot) -> Plan | Result:
         obj = snapshot.get(self._model, key)
         if obj is None:
             self._expectations.forget(key)
@@ -57,12 +84,43 @@ class Reconciler:
         if any(snapshot.is_stale(model) for model in self._reads):
             # What we would plan from may be long past: others may have acted since.
             return Result(PAUSE, "paused")
-        plan = self._plan(obj, snapshot)
+        return self._plan(obj, snapshot)
+
+    async def _carry_out(self, key: ObjectKey, plan: Plan) -> None:
         for action in plan.actions:
-            if isinstance(action, Emit):
+            try:
+                await self._act(key, action)
+            except ApiError as error:
+                if plan.refused is None or isinstance(action, Emit) or not _is_no(action, error):
+                    raise
+                refusal = Refusal(_write_of(action), error.message, error.causes)
+                for instead in plan.refused(refusal):
+                    await self._act(key, instead)
+                raise RefusedError(error.message) from error
+
+    async def _act(self, key: ObjectKey, action: Action) -> None:
+        match action:
+            case Emit():
                 self._recorder.emit(action)
-                continue
-            written = await self._writer.write(action)
-            if written is not None:
-                self._expectations.expect(key, written)
-        return Result(plan.requeue_after)
+            case Remote():
+                if self._remotes is None:
+                    raise RuntimeError("this process cannot write into other clusters")
+                writer = await self._remotes.writer(action.kubeconfig)
+                await writer.write(action.write)
+            case _:
+                written = await self._writer.write(action)
+                if written is not None:
+                    self._expectations.expect(key, written)
+
+
+def _write_of(action: Write | Remote) -> Write:
+    return action.write if isinstance(action, Remote) else action
+
+
+def _is_no(action: Write | Remote, error: ApiError) -> bool:
+    """Tell a refusal from a failure: asking again would get the same answer."""
+    if isinstance(error, ConflictError):
+        # Without force it tells which fields belong to somebody else.
+        write = _write_of(action)
+        return isinstance(write, Apply) and not write.force
+    return isinstance(error, InvalidError | ForbiddenError | BadRequestError)

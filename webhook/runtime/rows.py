@@ -19,6 +19,10 @@ class TerminalError(Exception):
     """Trying again cannot help until the object changes; a plan raises it with the reason."""
 
 
+class RefusedError(Exception):
+    """The API server refused a write, and the plan has told people; tried again later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
     """Another kind whose changes concern a controller's objects."""

@@ -13,7 +13,7 @@ from webhook.api.registrations import ControllerRegistration
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
-from webhook.domain import ha, notes, regions, schedules, usage
+from webhook.domain import ha, notes, ordinals, regions, schedules, usage
 
 T = TypeVar("T", bound=Object)
 
@@ -117,6 +117,19 @@ def _tortoise_in_notes(obj: Tortoise | HorizontalPodAutoscaler) -> Iterable[str]
     return (str(ObjectKey(obj.namespace, found.tortoise)),) if found else ()
 
 
+def _series(obj: Object) -> Iterable[str]:
+    base = ordinals.base_of(obj.name)
+    return (str(ObjectKey(obj.namespace, base)),) if base else ()
+
+
+def _name(obj: Object) -> Iterable[str]:
+    return (obj.name,)
+
+
+def _waits_for_seed(shoot: Shoot) -> Iterable[str]:
+    return () if shoot.spec.seed_name or shoot.is_deleting else (WAITING,)
+
+
 CHILDREN_BY_OWNER: Final = Index("children_by_owner", Object, _owners)
 """Objects of any kind by the uid of an owner."""
 
@@ -157,6 +170,19 @@ LEAVING: Final = "leaving"
 LEAVING_MANAGED_SEEDS: Final = Index("leaving_managed_seeds", ManagedSeed, _leaves)
 """Under `LEAVING`, the ManagedSeeds that are being deleted or are chosen for scale-in."""
 
+NUMBERED_SHOOTS: Final = Index("numbered_shoots", Shoot, _series)
+"""Shoots that are named like replicas of a set, by the key that such a set would have."""
+
+NUMBERED_MANAGED_SEEDS: Final = Index("numbered_managed_seeds", ManagedSeed, _series)
+"""ManagedSeeds that are named like replicas of a set, by the key that such a set would have."""
+
+MANAGED_SEEDS_BY_NAME: Final = Index("managed_seeds_by_name", ManagedSeed, _name)
+"""ManagedSeeds by their name alone, which is also their seed's."""
+
+WAITING: Final = "waiting"
+SHOOTS_WITHOUT_SEED: Final = Index("shoots_without_seed", Shoot, _waits_for_seed)
+"""Under `WAITING`, the shoots that no seed is assigned to, whoever is to place them."""
+
 REGION_CONFIGS_BY_PROFILE: Final = Index(
     "region_configs_by_profile", ConfigMap, _profiles_of_region_config
 )
@@ -195,9 +221,13 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     WAITING_SHOOTS,
     SHOOTS_BY_ZONES,
     LEAVING_MANAGED_SEEDS,
+    NUMBERED_SHOOTS,
+    NUMBERED_MANAGED_SEEDS,
+    MANAGED_SEEDS_BY_NAME,
+    SHOOTS_WITHOUT_SEED,
+    AUTOSCALERS_BY_TARGET,
     REGION_CONFIGS_BY_PROFILE,
     DEFAULT_DOMAINS,
-    AUTOSCALERS_BY_TARGET,
     REGISTRATIONS_BY_KIND,
     SCALINGS_BY_TORTOISE,
     TORTOISES_BY_AUTOSCALER,

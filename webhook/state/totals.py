@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.domain import profiles, quota, usage
+from webhook.domain import health, profiles, quota, usage
 from webhook.domain.options import Options
 
 T = TypeVar("T", bound=Object)
@@ -70,4 +70,12 @@ QUOTA_USAGE: Final = Total(
 )
 """What the shoots of a binding cost of its quotas, by the binding."""
 
-TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE, QUOTA_USAGE)
+
+def _health_of_shoot(shoot: Shoot, _reader: Reader) -> Vector:
+    return health.count(shoot)
+
+
+SEED_HEALTH: Final = Total("seed_health", Shoot, health.hosts, _health_of_shoot)
+"""How many shoots a seed carries and how many of them are ready, by the seed's name."""
+
+TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE, QUOTA_USAGE, SEED_HEALTH)

@@ -1,18 +1,19 @@
 """An API and a cache in memory: writes are compared and swapped, the watch runs when told."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from tests.clocks import FakeClock
 from webhook.api import patches
-from webhook.api.kinds import Kind
+from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from webhook.cluster.requests import Propagation
 from webhook.state.memory import Memory
+from webhook.state.questions import Answers, Get, Question
 from webhook.state.snapshot import Snapshot
 from webhook.state.store import Entry
 from webhook.state.versions import covers
@@ -29,6 +30,7 @@ class World:
         self.stale: frozenset[type[Object]] = frozenset()
         self.calls: list[tuple[str, str]] = []
         self.fails: list[ApiError] = []
+        self.asked: list[str] = []
         self._version = 0
         self._seen = 0
         self._undelivered: list[tuple[int, Kind, ObjectKey, Draft | None]] = []
@@ -147,10 +149,22 @@ class World:
             if covers(str(self._seen), str(wanted)) and not seen.done():
                 seen.set_result(None)
 
-    def snapshot(self) -> Snapshot:
-        snapshot = Snapshot(self.memory, self.clock.now(), stale=self.stale)
+    def snapshot(self, answers: Answers | None = None) -> Snapshot:
+        now = self.clock.now()
+        snapshot = Snapshot(self.memory, now, answers=answers, stale=self.stale)
         asyncio.get_running_loop().call_soon(snapshot.expire)
         return snapshot
+
+    async def answer(self, questions: Iterable[Question], seconds: float) -> Answers:
+        await asyncio.sleep(0)
+        return {question: self._answer_one(question) for question in questions}
+
+    def _answer_one(self, question: Question) -> Object | bool | None:
+        if not isinstance(question, Get):
+            return False
+        self.asked.append(f"{question.model.__name__} {question.key}")
+        found = self.objects.get((kind_of_model(question.model).name, question.key))
+        return None if found is None else msgspec.convert(found, question.model)
 
     def watches(self, model: type[Object]) -> bool:
         return model in self.memory

@@ -49,6 +49,7 @@ SHOOT_CONDITIONS: Final = (
     names.SYSTEM_COMPONENTS_HEALTHY,
 )
 
+_AGAIN: Final = (names.OPERATION_RECONCILE, names.OPERATION_RETRY)
 _SEED: Final = kind_of_model(Seed)
 _SHOOT: Final = kind_of_model(Shoot)
 _LEASE: Final = kind_of_model(Lease)
@@ -135,6 +136,8 @@ def _is_due(shoot: Shoot) -> bool:
         return True
     if status.observed_generation != shoot.metadata.generation:
         return True
+    if shoot.metadata.annotations.get(names.OPERATION) in _AGAIN:
+        return True
     return status.seed_name != shoot.spec.seed_name and not _is_under_way(shoot)
 
 
@@ -159,8 +162,9 @@ def _begin(shoot: Shoot, now: datetime) -> Plan:
         change["seedName"] = shoot.spec.seed_name
         change["technicalID"] = f"shoot--{shoot.namespace.removeprefix('garden-')}--{shoot.name}"
         change["uid"] = shoot.uid
-    label = _patch(shoot, _labelled("progressing"))
-    return Plan((_status(shoot, change), label), PACE.total_seconds())
+    taken_up = _labelled("progressing")
+    taken_up["metadata"]["annotations"] = {names.OPERATION: None}
+    return Plan((_status(shoot, change), _patch(shoot, taken_up)), PACE.total_seconds())
 
 
 def _finish(shoot: Shoot, seed: Seed, now: datetime) -> Plan:
@@ -192,7 +196,7 @@ def _watch_health(shoot: Shoot, seed: Seed, now: datetime) -> Plan:
     healthy = _is_healthy(shoot, seed)
     if operation is None or MARK not in operation.description:
         return NOTHING
-    if f"{_word(healthy)}, {MARK}" in operation.description:
+    if f", {_word(healthy)}, {MARK}" in operation.description:
         return NOTHING
     return _conclude(shoot, _operation(operation.type, operation.state, now), healthy, now)
 

@@ -1,0 +1,21 @@
+"""The row of ManagedSeeds in the table of controllers."""
+
+from typing import Final
+
+from webhook.api.core import ConfigMap
+from webhook.api.managedseeds import ManagedSeed
+from webhook.api.projects import CredentialsBinding, SecretBinding
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.controllers.managedseed import mapping
+from webhook.controllers.managedseed.plan import plan
+from webhook.runtime.rows import Controller, Watch
+
+MANAGED_SEED: Final = Controller(
+    "managedseed",
+    ManagedSeed,
+    plan,
+    watches=(Watch(Shoot, mapping.of_shoot), Watch(Seed, mapping.of_seed)),
+    reads=(ConfigMap, SecretBinding, CredentialsBinding),
+    workers=4,
+)
