@@ -4,7 +4,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from webhook.domain.options import (
     Options,
     ScalingOptions,
     SchedulingOptions,
+    SeedsOptions,
     UsageOptions,
 )
 from webhook.runtime.leader import Timing
@@ -130,6 +131,8 @@ class Settings(BaseSettings):
     """how many shoots seeds take; as a section of the file"""
     scaling: ScalingOptions = ScalingOptions()
     """what scheduled scalings may do; as a section of the file"""
+    seeds: SeedsOptions = SeedsOptions()
+    """how managed seeds and sets of them are looked after; as a section of the file"""
 
     @field_validator("roles", "own", "certificate_names", mode="before")
     @classmethod
@@ -166,9 +169,15 @@ class Settings(BaseSettings):
     def options(self) -> Options:
         """Give the part of the settings that decisions read."""
         ours = type(self).model_fields
-        return Options(
-            **{each.name: getattr(self, each.name) for each in fields(Options) if each.name in ours}
+        given = {
+            each.name: getattr(self, each.name) for each in fields(Options) if each.name in ours
+        }
+        given["seeds"] = replace(
+            self.seeds,
+            owns_managed_seeds="managedseed" in self.own,
+            owns_managed_seed_sets="managedseedset" in self.own,
         )
+        return Options(**given)
 
     @override
     @classmethod

@@ -82,6 +82,11 @@ class Client:
         if self._session is not None:
             await self._session.close()
 
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return self._access.host
+
     async def get(
         self, kind: Kind, key: ObjectKey, *, subresource: str = "", timeout: float = REQUEST_SECONDS
     ) -> Draft:

@@ -17,6 +17,7 @@ from webhook.runtime.leader import Elector
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.reconciler import Reconciler
 from webhook.runtime.recorder import Recorder
+from webhook.runtime.remotes import Pool
 from webhook.runtime.rows import Controller
 from webhook.runtime.writer import Writer
 
@@ -43,21 +44,22 @@ class Leading:
             self._client, self._cache, self.placer, self._recorder, self._clock, self._metrics
         )
         reviewer = Reviewer(self._client, self._cache, self.placer, self._clock)
-        runners = [self._runner(row, writer) for row in CONTROLLERS]
-        return _run_all([*runners, dispatcher, reviewer, *self.more])
+        shoots = Pool(self._metrics, lambda: elector.is_leading)
+        runners = [self._runner(row, writer, shoots) for row in CONTROLLERS]
+        return _run_all([*runners, dispatcher, reviewer, *self.more], shoots)
 
     def note(self, leading: bool) -> None:
         """Export whether this replica leads."""
         self._metrics.leader.set(leading)
         self._metrics.leader_changes.inc()
 
-    def _runner(self, row: Controller, writer: Writer) -> Runner:
+    def _runner(self, row: Controller, writer: Writer, shoots: Pool) -> Runner:
         expectations = Expectations(self._cache, self._clock)
-        reconciler = Reconciler(row, self._cache, writer, self._recorder, expectations)
+        reconciler = Reconciler(row, self._cache, writer, self._recorder, expectations, shoots)
         return Runner(row, reconciler, self._cache, self._clock, self._metrics)
 
 
-async def _run_all(parts: list[Any]) -> None:
-    async with asyncio.TaskGroup() as tasks:
+async def _run_all(parts: list[Any], shoots: Pool) -> None:
+    async with shoots, asyncio.TaskGroup() as tasks:
         for part in parts:
             tasks.create_task(part.run())

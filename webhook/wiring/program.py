@@ -64,9 +64,12 @@ class Program:
         self.client = client
         self.traffic = Traffic(self.clock, settings.max_in_flight)
         selections = [*watched.selections(settings, NAME)]
-        memory = Memory(
-            [selection.kind.model for selection in selections], options=settings.options()
-        )
+        options = settings.options()
+        if not options.seeds.garden_server:
+            # Good enough where gardenlets reach the garden as we do; settings say otherwise.
+            seeds = replace(options.seeds, garden_server=client.server)
+            options = replace(options, seeds=seeds)
+        memory = Memory([selection.kind.model for selection in selections], options=options)
         self.cache = Cache(client, selections, self.clock, memory=memory)
         self.metrics.registry.register(CacheCollector(self.cache))
         self.certificates = Certificates(settings, client, self.clock, self.metrics)

@@ -56,7 +56,7 @@ def prepare(managed_seed: ManagedSeed, kubeconfig: str, snapshot: Snapshot) -> C
         return Contact()
     server, authority = snapshot.options.seeds.garden_server, snapshot.options.seeds.garden_ca
     if not server:
-        return Contact(waits_for="the garden's address is not set (--garden-server)")
+        return Contact(waits_for="the garden's address is not set (seeds.gardenServer)")
     if mechanism == TOKEN:
         actions, token = _token(managed_seed, kubeconfig, snapshot)
     else:

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from webhook.api.core import ConfigMap
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.projects import CredentialsBinding, SecretBinding
 from webhook.api.seeds import Seed
@@ -16,6 +15,6 @@ MANAGED_SEED: Final = Controller(
     ManagedSeed,
     plan,
     watches=(Watch(Shoot, mapping.of_shoot), Watch(Seed, mapping.of_seed)),
-    reads=(ConfigMap, SecretBinding, CredentialsBinding),
+    reads=(SecretBinding, CredentialsBinding),
     workers=4,
 )

@@ -50,14 +50,14 @@ def is_ours(seed: Seed, managed_seed: ManagedSeed) -> bool:
 
 def release_seed(seed: Seed, snapshot: Snapshot) -> Iterator[Action]:
     """Let a Seed that is being deleted go once nobody counts on it."""
-    if names.FINALIZER in seed.metadata.finalizers and not guests.count(seed.name, snapshot):
+    if names.FINALIZER in seed.metadata.finalizers and not guests.count_all(seed.name, snapshot):
         rest = [name for name in seed.metadata.finalizers if name != names.FINALIZER]
         change = {"metadata": {"finalizers": rest}}
         yield Patch(_SEED, seed.key, change, seed.uid, seed.resource_version)
 
 
 def _remove_seed(managed_seed: ManagedSeed, seed: Seed, snapshot: Snapshot) -> Iterator[Action]:
-    count = guests.count(seed.name, snapshot)
+    count = guests.count_all(seed.name, snapshot)
     if count:
         message = f"Seed {seed.name} is used by {count} shoots: move or delete them first"
         told = status.not_registered("SeedInUse", message)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from webhook.api.core import ConfigMap, ControllerRevision
+from webhook.api.core import ControllerRevision
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
@@ -20,6 +20,5 @@ MANAGED_SEED_SET: Final = Controller(
         Watch(Seed, mapping.of_seed),
         Watch(ControllerRevision, mapping.of_revision),
     ),
-    reads=(ConfigMap,),
     workers=2,
 )

@@ -99,11 +99,12 @@ def _gather(
 def _complete(replica: Replica, snapshot: Snapshot) -> Replica:
     """Add what is known of a replica's seed: itself, its shoots, those on their way to it."""
     name = replica.name
+    users = guests.count_all if replica.is_leaving else guests.count
     return replace(
         replica,
         seed=snapshot.get(Seed, ObjectKey("", name)),
         hosted=health.hosted(snapshot.total(SEED_HEALTH, name)),
-        users=guests.count(name, snapshot),
+        users=users(name, snapshot),
     )
 
 
