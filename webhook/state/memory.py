@@ -9,6 +9,7 @@ from webhook.domain.options import Options
 from webhook.state.indexes import INDEXES, Index
 from webhook.state.overlay import Overlay
 from webhook.state.store import Entry, Store
+from webhook.state.tally import DependentTally
 from webhook.state.totals import TOTALS, Total, Vector
 
 T = TypeVar("T", bound=Object)
@@ -44,9 +45,13 @@ class Memory:
     ) -> None:
         self._options = options or Options()
         self._indexes, self._totals = tuple(indexes), tuple(totals)
+        self._assuming: set[type[Object]] = set()
         self._kinds: dict[type[Object], Overlay[Any]] = {
             model: Overlay(self.stage(model)) for model in models
         }
+        self._depending = [
+            model for model, overlay in self._kinds.items() if any(overlay.store.dependent_tallies)
+        ]
 
     def __contains__(self, model: type[Object]) -> bool:
         return model in self._kinds
@@ -134,6 +139,7 @@ class Memory:
     ) -> None:
         """Show an object as our write leaves it, until the watch shows it or it expires."""
         self.overlay(model).assume(key, entry, expires)
+        self._assuming.add(model)
         self._mark(model, key)
 
     def confirm(self, model: type[Object], key: ObjectKey, version: str) -> None:
@@ -149,11 +155,14 @@ class Memory:
     def expire(self, now: datetime) -> Mapping[type[Object], list[ObjectKey]]:
         """Forget the assumed writes that the watch should have shown by now, and name them."""
         due: dict[type[Object], list[ObjectKey]] = {}
-        for model, overlay in self._kinds.items():
-            if len(overlay) and (keys := overlay.expire(now)):
+        for model in [*self._assuming]:
+            overlay = self.overlay(model)
+            if keys := overlay.expire(now):
                 due[model] = keys
                 for key in keys:
                     self._mark(model, key)
+            if not overlay:
+                self._assuming.discard(model)
         return due
 
     def _with_options(self, store: Store[T]) -> Store[T]:
@@ -168,6 +177,6 @@ class Memory:
         for tally in self._dependent_tallies():
             tally.mark(model, key)
 
-    def _dependent_tallies(self) -> Iterable[Any]:
-        for overlay in self._kinds.values():
-            yield from overlay.store.dependent_tallies
+    def _dependent_tallies(self) -> Iterable[DependentTally[Any]]:
+        for model in self._depending:
+            yield from self._kinds[model].store.dependent_tallies
