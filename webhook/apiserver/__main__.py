@@ -28,8 +28,16 @@ def parse(arguments: list[str]) -> Options:
         default=[],
         help="further names or addresses for the serving certificate",
     )
+    parser.add_argument(
+        "--service",
+        action="append",
+        default=[],
+        metavar="NAMESPACE/NAME=HOST:PORT",
+        help="where the webhook behind a Service listens",
+    )
     given = parser.parse_args(arguments)
-    return Options(given.dir, given.host, given.port, given.history, tuple(given.address))
+    services = dict(mapping.split("=", 1) for mapping in given.service)
+    return Options(given.dir, given.host, given.port, given.history, tuple(given.address), services)
 
 
 async def run(options: Options) -> None:

@@ -14,6 +14,7 @@ from webhook.apiserver.core import Core
 from webhook.apiserver.handlers import Handlers, not_found_page
 from webhook.apiserver.storage import StorageError
 from webhook.apiserver.version import version
+from webhook.apiserver.virtual import Virtual
 
 logger = logging.getLogger(__name__)
 
@@ -25,11 +26,14 @@ class App:
     """Everything that is answered over HTTP."""
 
     def __init__(
-        self, core: Core, authenticate: Callable[[web.BaseRequest], Awaitable[User]]
+        self,
+        core: Core,
+        enter: Callable[[web.BaseRequest], Awaitable[User]],
+        virtual: Virtual,
     ) -> None:
         self._core = core
-        self._handlers = Handlers(core)
-        self._authenticate = authenticate
+        self._handlers = Handlers(core, virtual)
+        self._enter = enter
         self._documents: dict[str, tuple[int, bytes]] = {}
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -37,7 +41,7 @@ class App:
         try:
             if request.path in _PROBES:
                 return web.Response(text="ok")
-            return await self._route(request, await self._authenticate(request))
+            return await self._route(request, await self._enter(request))
         except status.StatusError as error:
             return responses.error_response(error)
         except StorageError as error:

@@ -11,8 +11,9 @@ from webhook.apiserver.builtin import decoding as builtin_decoding
 from webhook.apiserver.builtin import encoding, schemas
 from webhook.apiserver.builtin.defaults import table as defaults
 from webhook.apiserver.builtin.generate import component
-from webhook.apiserver.builtin.kinds import BUILTINS
+from webhook.apiserver.builtin.kinds import BODIES, BUILTINS
 from webhook.apiserver.calls import IGNORE, STRICT, Call
+from webhook.apiserver.registry import from_builtin
 from webhook.apiserver.resources import Resource
 
 Object = dict[str, Any]
@@ -107,6 +108,13 @@ def _check_custom_kind(obj: Object, resource: Resource) -> None:
         error = fielderrors.invalid("kind", kind, f"must be {resource.kind}")
         name = (obj.get("metadata") or {}).get("name") or ""
         raise status.invalid(Qualified(resource.group, kind), name, [error])
+
+
+def body_resource(call: Call) -> Resource:
+    """Return what the body of a request is: the resource itself, or what its subresource takes."""
+    part = call.resource.subresources.get(call.target.subresource)
+    row = BODIES.get(part.kind) if part is not None else None
+    return call.resource if row is None else from_builtin(row)
 
 
 def mistake(obj: Object, resource: Resource) -> builtin_decoding.Mistake | None:

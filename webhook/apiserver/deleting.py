@@ -134,7 +134,8 @@ async def _delete(core: Core, call: Call, entry: Entry, options: DeleteOptions) 
         entry.decode(),
         options.to_object(),
         options.dry_run,
-        entry.name,
+        # Webhooks are not told the names of what a whole collection loses.
+        "" if call.verb == "deletecollection" else entry.name,
         entry.namespace,
     )
     await core.admission.mutate(attributes)
@@ -142,14 +143,14 @@ async def _delete(core: Core, call: Call, entry: Entry, options: DeleteOptions) 
     metadata = obj["metadata"]
     finalizers = _finalizers(metadata.get("finalizers") or [], options)
     grace = _grace(call.resource, obj, options)
-    if not finalizers and not grace:
+    if not finalizers and not grace and not outlives(call.resource, obj):
         if options.dry_run:
             return Deleted(entry, gone=True)
         return Deleted(await core.store.remove(core.collection(call.resource), entry), gone=True)
     changed = finalizers != (metadata.get("finalizers") or [])
     if changed:
         metadata["finalizers"] = finalizers
-    if _mark(core, metadata, grace) or changed:
+    if _mark(core, call.resource, obj, grace) or changed:
         if options.dry_run:
             return Deleted(Entry(obj, encode(obj), entry.rv, {}), gone=False)
         entry = await core.store.put(core.collection(call.resource), obj, entry)
@@ -201,15 +202,24 @@ def _grace(resource: Resource, obj: Object, options: DeleteOptions) -> int:
     return int(spec.get("terminationGracePeriodSeconds", _POD_GRACE))
 
 
-def _mark(core: Core, metadata: Object, grace: int) -> bool:
+def outlives(resource: Resource, obj: Object) -> bool:
+    """Whether an object has to stay without finalizers in its metadata: a namespace has its own."""
+    return resource.storage == "namespaces" and bool((obj.get("spec") or {}).get("finalizers"))
+
+
+def _mark(core: Core, resource: Resource, obj: Object, grace: int) -> bool:
     """Note that an object is being deleted; False if that was noted before."""
+    metadata = obj["metadata"]
+    if resource.storage == "namespaces":
+        obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
     if metadata.get("deletionTimestamp"):
         if grace >= int(metadata.get("deletionGracePeriodSeconds") or 0):
             return False
         metadata["deletionGracePeriodSeconds"] = grace
         return True
     metadata["deletionTimestamp"] = meta.timestamp(core.now() + timedelta(seconds=grace))
-    metadata["deletionGracePeriodSeconds"] = grace
+    if resource.storage != "namespaces":
+        metadata["deletionGracePeriodSeconds"] = grace
     if metadata.get("generation"):
         metadata["generation"] += 1
     return True
@@ -228,7 +238,7 @@ async def delete_collection(core: Core, call: Call) -> tuple[reading.Page, list[
             entry.namespace,
             entry.name,
         )
-        one = Call(call.resource, target, "delete", call.user, warnings=call.warnings)
+        one = Call(call.resource, target, call.verb, call.user, warnings=call.warnings)
         try:
             deleted.append((await delete_object(core, one, options)).entry)
         except status.StatusError as error:

@@ -1,5 +1,6 @@
-"""Ages as kubectl shows them."""
+"""Durations: ages as kubectl shows them, and Go's way of writing them."""
 
+import re
 from datetime import datetime
 from typing import Final
 
@@ -18,6 +19,16 @@ _STEPS: Final = (
     (2 * _YEAR, "d", _DAY, "", 0),
     (8 * _YEAR, "y", _YEAR, "d", _DAY),
 )
+_GO_DURATION: Final = re.compile(r"(?:\d+(?:\.\d*)?(?:ns|us|ms|s|m|h))+")
+_GO_PART: Final = re.compile(r"(\d+(?:\.\d*)?)(ns|us|ms|s|m|h)")
+_GO_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": _MINUTE, "h": _HOUR}
+
+
+def parse(text: str) -> float | None:
+    """Read a duration such as `1m30s` as seconds; None for what is none."""
+    if not _GO_DURATION.fullmatch(text):
+        return None
+    return sum(float(number) * _GO_UNITS[unit] for number, unit in _GO_PART.findall(text))
 
 
 def age(timestamp: str, now: datetime) -> str:

@@ -21,6 +21,7 @@ from webhook.apiserver.core import Core
 from webhook.apiserver.requests import Target, parse_path, verb_of
 from webhook.apiserver.resources import SCALE, Resource
 from webhook.apiserver.responses import Form
+from webhook.apiserver.virtual import Virtual, is_virtual
 
 _NAMED: Final = frozenset({"get", "update", "patch", "delete"})
 _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
@@ -29,8 +30,9 @@ _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollec
 class Handlers:
     """Answers every request below /api and /apis that names a resource."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, virtual: Virtual) -> None:
         self._core = core
+        self._virtual = virtual
 
     async def handle(self, request: web.BaseRequest, user: User) -> web.StreamResponse:
         """Answer one request."""
@@ -93,6 +95,9 @@ class Handlers:
         return responses.json_response(body, warnings=call.warnings)
 
     async def _write(self, call: Call, form: Form) -> web.Response:
+        if is_virtual(call):
+            answer = await self._virtual.create(call)
+            return responses.json_response(orjson.dumps(answer), 201, call.warnings)
         verbs = {"create": writing.create, "update": writing.update, "patch": patching.patch}
         written = await verbs[call.verb](self._core, call)
         body = responses.entry_bytes(call.resource, written.entry, form, self._core.now())

@@ -118,12 +118,17 @@ def _check(call: Call, scale: Object) -> None:
 
 
 def _with_replicas(call: Call, live: Object, replicas: int) -> Object:
+    new: Object = {**live, "metadata": dict(live["metadata"])}
+    set_replicas(call, new, replicas)
+    return new
+
+
+def set_replicas(call: Call, obj: Object, replicas: int) -> None:
+    """Set the number of replicas where the kind keeps it; what is shared is copied on the way."""
     paths = call.resource.scale or _BUILTIN
     steps = paths.spec_replicas.strip(".").split(".")
-    new: Object = {**live, "metadata": dict(live["metadata"])}
-    holder = new
+    holder = obj
     for step in steps[:-1]:
         holder[step] = dict(holder.get(step) or {})
         holder = holder[step]
     holder[steps[-1]] = replicas
-    return new

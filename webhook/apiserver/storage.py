@@ -55,6 +55,8 @@ class Store:
         self._collections: dict[str, Collection] = {}
         self._waiting: list[_Write] = []
         self._flusher: asyncio.Task[None] | None = None
+        self.listeners: set[Callable[[Collection, Change], None]] = set()
+        """Hear every committed write, of whatever resource."""
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="storage")
         self.rv = 0
         """The newest resourceVersion that is durable."""
@@ -100,6 +102,10 @@ class Store:
             found = Collection(resource, self.rv, self._history)
             self._collections[resource] = found
         return found
+
+    def collections(self) -> list[Collection]:
+        """List the collections that hold, or held, anything."""
+        return list(self._collections.values())
 
     def compact(self) -> None:
         """Forget all history, so that older versions are answered with 410."""
@@ -185,6 +191,8 @@ class Store:
         for collection, change, done in batch:
             self.rv = change.rv
             collection.commit(change)
+            for listener in tuple(self.listeners):
+                listener(collection, change)
             if not done.done():
                 done.set_result(None)
 

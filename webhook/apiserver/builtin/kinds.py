@@ -327,6 +327,19 @@ BUILTINS: Final = (
     ),
 )
 
+#: Kinds that are only sent to a subresource.
+BODIES: Final = {
+    "Eviction": Builtin(POLICY, "Eviction", "evictions", "V1Eviction", verbs=_CREATE),
+    "TokenRequest": Builtin(
+        AUTHENTICATION,
+        "TokenRequest",
+        "tokenrequests",
+        "AuthenticationV1TokenRequest",
+        verbs=_CREATE,
+    ),
+    "Binding": BUILTINS[0],
+}
+
 #: Kinds that occur only as the body of a subresource or as options.
 BODY_MODELS: Final = {
     "Eviction": "V1Eviction",

@@ -1,0 +1,47 @@
+"""Where the webhook behind a Service listens, in a cluster that has no network of its own."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from webhook.apiserver.core import Core
+from webhook.apiserver.lookup import Lookup
+from webhook.apiserver.webhooks.client import Address, CallError
+
+_HTTPS: Final = 443
+
+
+class Services:
+    """Resolves Services: by the map that the server was given, else by their Endpoints."""
+
+    def __init__(self, core: Core, known: Mapping[str, str]) -> None:
+        self._reader = Lookup(core)
+        self._known = known
+        """From NAMESPACE/NAME to HOST:PORT."""
+
+    def resolve(self, reference: Mapping[str, Any]) -> Address:
+        """Find out where to call; the certificate has to be the Service's in any case."""
+        name, namespace = reference["name"], reference["namespace"]
+        port = int(reference.get("port") or _HTTPS)
+        path = reference.get("path") or "/"
+        url = f"https://{name}.{namespace}.svc:{port}{path}"
+        known = self._known.get(f"{namespace}/{name}")
+        if known is not None:
+            host, _, number = known.rpartition(":")
+            return Address(url, host, int(number))
+        service = self._reader.get("services", namespace, name)
+        if service is None:
+            raise CallError(f'Post "{url}?timeout=10s": service "{name}" not found')
+        found = self._endpoint(namespace, name)
+        if found is None:
+            raise CallError(
+                f'Post "{url}?timeout=10s": no endpoints available for service "{name}"'
+            )
+        return Address(url, *found)
+
+    def _endpoint(self, namespace: str, name: str) -> tuple[str, int] | None:
+        endpoints = self._reader.get("endpoints", namespace, name) or {}
+        for subset in endpoints.get("subsets") or ():
+            for address in subset.get("addresses") or ():
+                for port in subset.get("ports") or ():
+                    return address["ip"], int(port["port"])
+        return None
