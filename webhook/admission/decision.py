@@ -105,7 +105,6 @@ class Request:
         "_old_is_readable",
         "_old_raw",
         "dry_run",
-        "is_suspect",
         "key",
         "kind",
         "operation",
@@ -124,7 +123,6 @@ class Request:
         subresource: str = "",
         user: UserInfo = UserInfo(),  # noqa: B008 -- frozen
         dry_run: bool = False,
-        is_suspect: bool = True,
         new: bytes | None = None,
         old: bytes | None = None,
     ) -> None:
@@ -135,8 +133,6 @@ class Request:
         self.subresource = subresource
         self.user = user
         self.dry_run = dry_run
-        self.is_suspect = is_suspect
-        """Whether the shape of the object has to be looked at closely."""
         self._new_bytes = new
         self._old_bytes = old
         self._old_is_readable = old is not None
@@ -193,7 +189,6 @@ class Request:
             subresource=self.subresource,
             user=self.user,
             dry_run=self.dry_run,
-            is_suspect=self.is_suspect,
             new=data,
             old=self._old_bytes,
         )

@@ -38,6 +38,8 @@ class Row(NamedTuple):
 
     policies: tuple[Policy, ...]
     allowed: Decision
+    usual: Active
+    """The policies with the modes of their own rows."""
 
 
 class Table:
@@ -91,8 +93,8 @@ class Table:
         findings: list[Finding] = []
         for policy, mode in active:
             if policy.validate is not None:
-                found = policy.validate(request, snapshot)
-                findings.extend(_stamped(finding, policy.name, mode) for finding in found)
+                for finding in policy.validate(request, snapshot):
+                    findings.append(_stamped(finding, policy.name, mode))  # noqa: PERF401 -- faster
         if snapshot.questions:
             return Needs(tuple(snapshot.questions))
         if not findings and len(active) == len(row.policies):
@@ -108,7 +110,11 @@ def _rows(policies: Iterable[Policy]) -> Mapping[tuple[type[Object], str, str], 
                 for subresource in policy.subresources:
                     found.setdefault((model, operation, subresource), []).append(policy)
     return {
-        key: Row(tuple(row), Decision(outcomes=tuple(Outcome(p.name, "allow") for p in row)))
+        key: Row(
+            tuple(row),
+            Decision(outcomes=tuple(Outcome(policy.name, "allow") for policy in row)),
+            [(policy, policy.mode) for policy in row if policy.mode != "off"],
+        )
         for key, row in found.items()
     }
 
@@ -122,6 +128,8 @@ def _find(rows: Mapping[tuple[type[Object], str, str], Row], request: Request) -
 
 def _active(row: Row, request: Request, snapshot: Snapshot) -> Active:
     options, namespace = snapshot.options, request.key.namespace
+    if options.admission.is_usual and not options.beside_gardener:
+        return row.usual
     mode_of, beside = options.admission.mode, options.beside_gardener
     return [
         (policy, mode)
@@ -136,7 +144,7 @@ def _shape_faults(request: Request) -> Iterator[Finding]:
     kind, data = request.kind, request.object_bytes
     if kind is None or data is None:
         return
-    odd = structure.faults(data) if request.is_suspect else ()
+    odd = structure.faults(data) if structure.is_suspect(data) else ()
     if odd:
         yield from odd
         return

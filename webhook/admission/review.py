@@ -81,15 +81,11 @@ class _Review(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 _decoder: Final = msgspec.json.Decoder(_Review)
-_envelope: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 def decode(body: bytes) -> Request:
     """Read a review; what is wrong with the object inside it is left to the decision."""
     asked = _read(body)
-    is_suspect = structure.is_suspect(body)
-    if is_suspect:
-        _check_envelope(body)
     kind = kinds.find_resource(
         asked.resource.group, asked.resource.version, asked.resource.resource
     )
@@ -102,7 +98,6 @@ def decode(body: bytes) -> Request:
         subresource=asked.sub_resource,
         user=asked.user_info,
         dry_run=bool(asked.dry_run),
-        is_suspect=is_suspect,
         new=new,
         old=old,
     )
@@ -197,19 +192,6 @@ def _read(body: bytes) -> _Asked:
     if asked is None or not asked.uid:
         raise ReviewError("the review has no request with a uid")
     return asked
-
-
-def _check_envelope(body: bytes) -> None:
-    """Look at what is around the objects; what is wrong inside them is left to the decision."""
-    try:
-        envelope = _envelope.decode(body)
-    except UNREADABLE:
-        return  # the objects alone are to blame: the rest has been read before
-    request = envelope.get("request")
-    if isinstance(request, dict):
-        envelope = envelope | {"request": request | {"object": None, "oldObject": None}}
-    for fault in structure.walk(envelope):
-        raise ReviewError(f"the body has a fault at {fault.field[:80]!r}: {fault.message}")
 
 
 def _bytes(raw: Raw) -> bytes | None:

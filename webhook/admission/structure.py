@@ -31,12 +31,11 @@ def is_deep(data: bytes) -> bool:
     Nearly all input is told apart by its brackets alone, at the speed of memory; only where those
     leave a doubt are the strings, which may hold brackets too, taken out first.
     """
-    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
-        return False
     return _exceeds(data) and _exceeds(_STRINGS.sub(b"", data))
 
 
 def _exceeds(data: bytes) -> bool:
+    """Take away the innermost pairs, level by level, until what is left cannot be too deep."""
     brackets = data.translate(_BRACES, _NO_BRACKETS)
     for level in range(MAX_DEPTH + 1):
         if len(brackets) <= 2 * (MAX_DEPTH - level):
@@ -56,12 +55,12 @@ def has_long_number(data: bytes) -> bool:
 def faults(data: bytes) -> tuple[Finding, ...]:
     """List what is wrong with the shape of a document that looks suspect."""
     try:
-        return tuple(walk(msgspec.json.decode(data)))
+        return tuple(_walk(msgspec.json.decode(data)))
     except UNREADABLE:
         return (_too_deep("") if is_deep(data) else _too_large("", UNSET),)
 
 
-def walk(document: Any) -> Iterator[Finding]:
+def _walk(document: Any) -> Iterator[Finding]:
     """Look at every value, without recursion: the input may be made to exhaust it."""
     waiting: list[tuple[str, Any, int]] = [("", document, 0)]
     while waiting:

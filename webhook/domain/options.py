@@ -34,6 +34,11 @@ class AdmissionOptions:
     """What an API server does when we do not answer; without it each policy's own choice, and
     Ignore beside a Gardener."""
 
+    @property
+    def is_usual(self) -> bool:
+        """Tell whether every policy has the mode of its table row."""
+        return not self.modes and not self.exceptions
+
     def mode(self, policy: str, namespace: str, default: Mode) -> Mode:
         """Tell how strict a policy is in a namespace."""
         here = self.exceptions.get(namespace)

@@ -5,7 +5,7 @@ from decimal import Context, Decimal
 from typing import Final, NamedTuple
 
 from webhook.api import quantity
-from webhook.api.cloudprofiles import CloudProfileSpec, MachineType
+from webhook.api.cloudprofiles import CloudProfileSpec, MachineStorage, MachineType
 from webhook.api.meta import ObjectKey, Quantity
 from webhook.api.projects import CredentialsBinding, Quota, SecretBinding
 from webhook.api.quantity import QuantityError
@@ -57,58 +57,94 @@ def cost(spec: ShootSpec, offer: CloudProfileSpec | None) -> Cost:
 
     A machine or volume type that the profile does not know costs nothing here and is named.
     """
-    amounts: dict[str, Decimal] = {LOAD_BALANCER: Decimal(1 + _has_nginx(spec))}
+    prices = _prices(offer) if offer is not None else _FREE
     unknown: list[str] = []
-    machines = {found.name: found for found in offer.machine_types} if offer is not None else {}
+    # Pools that are alike are multiplied once: shoots have many of them.
+    machines: dict[str, int] = {}
+    volumes: dict[tuple[str, Quantity], int] = {}
     for worker in spec.provider.workers:
-        machine = machines.get(worker.machine.type)
-        if machine is None:
-            unknown.append(f"machine type {worker.machine.type} of pool {worker.name}")
+        name, count = worker.machine.type, max(worker.maximum, 0)
+        if name not in prices.machines:
+            unknown.append(f"machine type {name} of pool {worker.name}")
             continue
-        for metric, written in ((CPU, machine.cpu), (GPU, machine.gpu), (MEMORY, machine.memory)):
-            _add(amounts, metric, worker.maximum, written, unknown)
-        _add_storage(amounts, worker, machine, offer, unknown)
-    return Cost(amounts, tuple(unknown))
+        machines[name] = machines.get(name, 0) + count
+        volume = _volume(worker, prices)
+        if volume is None:
+            unknown.append(f"volume of pool {worker.name}")
+        else:
+            volumes[volume] = volumes.get(volume, 0) + count
+    sums = [_times(prices.machines[name].amounts, count) for name, count in machines.items()]
+    for (metric, size), count in volumes.items():
+        try:
+            sums.append(_times({metric: quantity.parse(size)}, count))
+        except QuantityError:
+            unknown.append(f"volume size {size!r}")
+    return Cost(total(({LOAD_BALANCER: Decimal(1 + _has_nginx(spec))}, *sums)), tuple(unknown))
+
+
+class _Machine(NamedTuple):
+    amounts: Mapping[str, Decimal]
+    storage: MachineStorage | None = None
+
+
+class _Prices(NamedTuple):
+    """What one machine or volume of each type costs."""
+
+    offer: CloudProfileSpec
+    machines: Mapping[str, _Machine]
+    classes: Mapping[str, str]
+
+
+_FREE: Final = _Prices(CloudProfileSpec(), {}, {})
+_PRICED: Final[dict[int, _Prices]] = {}
+_MOST_PRICED: Final = 64
+
+
+def _prices(offer: CloudProfileSpec) -> _Prices:
+    """Read a profile's types once; it is asked for with every shoot that is counted."""
+    found = _PRICED.get(id(offer))
+    if found is not None and found.offer is offer:
+        return found
+    if len(_PRICED) >= _MOST_PRICED:
+        _PRICED.clear()
+    machines = {machine.name: _priced(machine) for machine in offer.machine_types}
+    classes = {volume.name: volume.class_ for volume in offer.volume_types}
+    found = _PRICED[id(offer)] = _Prices(offer, machines, classes)
+    return found
+
+
+def _priced(machine: MachineType) -> _Machine:
+    """Read a machine type; an amount that cannot be read is not counted."""
+    amounts = {}
+    for metric, text in ((CPU, machine.cpu), (GPU, machine.gpu), (MEMORY, machine.memory)):
+        try:
+            amounts[metric] = quantity.parse(text)
+        except QuantityError:
+            continue
+    return _Machine(amounts, machine.storage)
+
+
+def _volume(worker: Worker, prices: _Prices) -> tuple[str, Quantity] | None:
+    """Find the root volume; the machine type's own storage gives class and size if it has one."""
+    storage, volume = prices.machines[worker.machine.type].storage, worker.volume
+    size: Quantity | None = volume.size if volume is not None and volume.size else None
+    if storage is not None:
+        kind, size = storage.class_, size or storage.size
+    else:
+        kind = prices.classes.get(volume.type, "") if volume is not None else ""
+    if size is None or not kind:
+        return None
+    return (PREMIUM if kind == "premium" else STANDARD), size
+
+
+def _times(amounts: Mapping[str, Decimal], count: int) -> Mapping[str, Decimal]:
+    factor = Decimal(count)
+    return {metric: _EXACT.multiply(amount, factor) for metric, amount in amounts.items()}
 
 
 def _has_nginx(spec: ShootSpec) -> bool:
     addons = spec.addons
     return bool(addons and addons.nginx_ingress and addons.nginx_ingress.enabled)
-
-
-def _add_storage(
-    amounts: dict[str, Decimal],
-    worker: Worker,
-    machine: MachineType,
-    offer: CloudProfileSpec | None,
-    unknown: list[str],
-) -> None:
-    """Count the root volume; the machine type's own storage gives class and size if it has one."""
-    storage, volume = machine.storage, worker.volume
-    size: Quantity | None = volume.size if volume is not None and volume.size else None
-    if size is None and storage is not None:
-        size = storage.size
-    if storage is not None:
-        kind = storage.class_
-    else:
-        named = volume.type if volume is not None else ""
-        types = offer.volume_types if offer is not None else ()
-        kind = next((found.class_ for found in types if found.name == named), "")
-    if size is None or not kind:
-        unknown.append(f"volume of pool {worker.name}")
-        return
-    _add(amounts, PREMIUM if kind == "premium" else STANDARD, worker.maximum, size, unknown)
-
-
-def _add(
-    amounts: dict[str, Decimal], metric: str, count: int, written: Quantity, unknown: list[str]
-) -> None:
-    try:
-        amount = _EXACT.multiply(Decimal(max(count, 0)), quantity.parse(written))
-    except QuantityError:
-        unknown.append(f"{metric} {written!r}")
-        return
-    amounts[metric] = _EXACT.add(amounts.get(metric, _NOTHING), amount)
 
 
 def cost_of(shoot: Shoot, find: Find) -> Mapping[str, Decimal]:

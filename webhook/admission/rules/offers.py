@@ -20,6 +20,8 @@ def judge(
     stored = {worker.name: worker for worker in old.provider.workers} if old is not None else {}
     for index, worker in enumerate(spec.provider.workers):
         before = None if moved else stored.get(worker.name)
+        if before == worker:
+            continue
         field = f"{base}.provider.workers[{index}]"
         if before is None or before.zones != worker.zones:
             yield from _zones(worker, spec.region, offer, field)

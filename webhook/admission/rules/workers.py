@@ -26,20 +26,25 @@ def judge(
     label of an old cluster is not made to mend it first, only told.
     """
     stored = {worker.name: worker for worker in old}
-    seen: set[str] = set()
-    for index, worker in enumerate(workers):
-        field = f"{base}[{index}]"
-        if worker.name in seen:
-            yield Finding.duplicate(f"{field}.name", worker.name, "give each pool its own name")
-        seen.add(worker.name)
-        if stored.get(worker.name) != worker:
-            yield from _pool(worker, field)
-    if workers and tuple(workers) != tuple(old):
-        yield from _system_components(workers, base)
+    if tuple(workers) != tuple(old):
+        yield from _changed(workers, stored, base)
     if rule == "every-pool":
         yield from _every_pool(workers, stored, base)
     else:
         yield from _system_component_pools(workers, stored, base)
+
+
+def _changed(workers: Sequence[Worker], stored: dict[str, Worker], base: str) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for index, worker in enumerate(workers):
+        if worker.name in seen:
+            field = f"{base}[{index}].name"
+            yield Finding.duplicate(field, worker.name, "give each pool its own name")
+        seen.add(worker.name)
+        if stored.get(worker.name) != worker:
+            yield from _pool(worker, f"{base}[{index}]")
+    if workers:
+        yield from _system_components(workers, base)
 
 
 def _pool(worker: Worker, field: str) -> Iterator[Finding]:
