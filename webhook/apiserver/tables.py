@@ -8,6 +8,7 @@ import orjson
 
 from webhook.api import gotext
 from webhook.apiserver import durations, jsonpath
+from webhook.apiserver.builtin.printing import table as printing
 from webhook.apiserver.entries import Entry
 from webhook.apiserver.reading import Page
 from webhook.apiserver.resources import Column, Resource
@@ -27,8 +28,13 @@ META_VERSION: Final = "meta.k8s.io/v1"
 
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
-    """Return the columns of a custom resource."""
-    return (_NAME, *resource.columns)
+    """Return the columns of a resource."""
+    if resource.is_custom:
+        return (_NAME, *resource.columns)
+    return tuple(
+        Column(heading.name, heading.type, format=heading.format, priority=int(heading.wide))
+        for heading in printing.headings(resource.storage)
+    )
 
 
 def definitions(resource: Resource) -> list[Object]:
@@ -97,6 +103,8 @@ def partial_metadata(obj: Object, version: str = META_VERSION) -> bytes:
 
 
 def _cells(resource: Resource, obj: Object, now: datetime) -> list[Any]:
+    if not resource.is_custom:
+        return [heading.cell(obj, now) for heading in printing.headings(resource.storage)]
     return [
         obj["metadata"].get("name", ""),
         *(_cell(column, obj, now) for column in resource.columns),
