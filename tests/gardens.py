@@ -14,11 +14,12 @@ from typing_extensions import override
 from tests.clocks import FakeClock
 from tests.unit.runtime.world import World
 from webhook.api import patches
+from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
 from webhook.api.core import ConfigMap, ControllerRevision, Lease
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
-from webhook.api.projects import CredentialsBinding, SecretBinding
+from webhook.api.projects import CredentialsBinding, Project, SecretBinding
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
@@ -42,7 +43,7 @@ T = TypeVar("T", bound=Object)
 
 MODELS: tuple[type[Object], ...] = (
     *(ConfigMap, ControllerRevision, Lease, ManagedSeed, ManagedSeedSet, SeedAutoscaler, Seed),
-    *(Shoot, SecretBinding, CredentialsBinding),
+    *(Shoot, SecretBinding, CredentialsBinding, CloudProfile, NamespacedCloudProfile, Project),
 )
 PLAYED = tuple(part for part in PARTS if part.model in (Seed, Shoot))
 OURS = (MANAGED_SEED_SET, MANAGED_SEED, CARE, CAPACITY)

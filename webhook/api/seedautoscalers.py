@@ -99,6 +99,20 @@ class CurrentMetric(Model):
     resource: CurrentResource | None = None
 
 
+class PastRecommendation(Model):
+    """A number of seeds that the metrics asked for, and when they last did."""
+
+    at: Annotated[str, says("when")] = ""
+    replicas: Annotated[Int32, says("how many seeds")] = 0
+
+
+class PastChange(Model):
+    """A change that was made to the set."""
+
+    at: Annotated[str, says("when")] = ""
+    by: Annotated[Int32, says("by how many seeds")] = 0
+
+
 class SeedAutoscalerStatus(Model):
     """What the autoscaler saw and wants."""
 
@@ -108,6 +122,10 @@ class SeedAutoscalerStatus(Model):
     pending_shoots: Annotated[Int32, says("shoots that wait for such a seed")] = 0
     last_scale_time: Annotated[str | None, says("when the set was last scaled")] = None
     current_metrics: tuple[CurrentMetric, ...] = ()
+    recent_recommendations: Annotated[
+        tuple[PastRecommendation, ...], says("what stabilisation windows look back at")
+    ] = ()
+    recent_changes: Annotated[tuple[PastChange, ...], says("what rate policies look back at")] = ()
     conditions: tuple[Condition, ...] = ()
 
 

@@ -8,6 +8,7 @@ from webhook.controllers.care import CARE
 from webhook.controllers.managedseed.controller import MANAGED_SEED
 from webhook.controllers.managedseedset.controller import MANAGED_SEED_SET
 from webhook.controllers.regions import REGIONS
+from webhook.controllers.seedautoscaler.controller import SEED_AUTOSCALER
 from webhook.runtime.rows import Controller
 
 CONTROLLERS: Final[tuple[Controller, ...]] = (
@@ -16,6 +17,7 @@ CONTROLLERS: Final[tuple[Controller, ...]] = (
     MANAGED_SEED,
     CARE,
     MANAGED_SEED_SET,
+    SEED_AUTOSCALER,
     *BRIDGE,
 )
 """Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""

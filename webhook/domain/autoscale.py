@@ -13,6 +13,16 @@ SelectPolicy: TypeAlias = Literal["Max", "Min", "Disabled"]
 TOLERANCE = Decimal("0.1")
 
 
+class Tolerance(NamedTuple):
+    """How far load may be off its target, as a share of it, before replicas change."""
+
+    down: Decimal = TOLERANCE
+    up: Decimal = TOLERANCE
+
+    def covers(self, ratio: Decimal) -> bool:
+        return -self.down <= ratio - 1 <= self.up
+
+
 class Load(NamedTuple):
     """What one seed of the set uses and offers of one resource."""
 
@@ -40,6 +50,10 @@ class Recommendation(NamedTuple):
 
     replicas: int
     reason: str
+
+
+_TOLERANT = Tolerance()
+_NONE = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,25 +120,34 @@ class Decision(NamedTuple):
     history: History
 
 
-def measure(replicas: int, loads: Sequence[Load], target: Target, pending: Decimal) -> Measure:
+def measure(
+    replicas: int,
+    loads: Sequence[Load],
+    target: Target,
+    pending: Decimal,
+    tolerance: Tolerance = _TOLERANT,
+    size: Decimal = _NONE,
+) -> Measure:
     """Let one metric propose a number of seeds.
 
     `pending` is what shoots without a seed would use: demand that the ready seeds do not show.
     Seeds that are not ready are counted conservatively: as empty when the rest asks for more
     seeds, as exactly on target when it asks for fewer, so they never push in either direction.
+    `size` is what a new seed will offer, for sets that have none yet.
     """
     ready = [load for load in loads if load.ready]
     current = _average(ready, target.type)
+    waiting = _for_pending(replicas, loads, pending, size)
     if current is None or target.value <= 0:
-        return Measure(_for_pending(replicas, loads, pending), current)
+        return Measure(waiting, current)
     ratio = _ratio(ready, target, pending)
-    proposed = _follow(replicas, len(ready), ratio)
-    return Measure(max(proposed, _for_pending(replicas, loads, pending) or proposed), current)
+    proposed = _follow(replicas, len(ready), ratio, tolerance)
+    return Measure(max(proposed, waiting or proposed), current)
 
 
-def _follow(replicas: int, ready: int, ratio: Decimal) -> int:
+def _follow(replicas: int, ready: int, ratio: Decimal, tolerance: Tolerance) -> int:
     """Turn a ratio of load to target into replicas, unless it is within tolerance."""
-    if abs(ratio - 1) <= TOLERANCE:
+    if tolerance.covers(ratio):
         return replicas
     missing = replicas - ready
     if missing <= 0:
@@ -132,7 +155,7 @@ def _follow(replicas: int, ready: int, ratio: Decimal) -> int:
     assumed = ready * ratio + (missing if ratio < 1 else 0)
     overall = assumed / replicas
     turned = (overall > 1) != (ratio > 1)
-    if turned or abs(overall - 1) <= TOLERANCE:
+    if turned or tolerance.covers(overall):
         return replicas
     proposed = _ceil(overall * replicas)
     moved_back = (ratio > 1 and proposed < replicas) or (ratio < 1 and proposed > replicas)
@@ -158,7 +181,9 @@ def _average(ready: Sequence[Load], kind: TargetType) -> Decimal | None:
     return used / offered * 100 if offered > 0 else None
 
 
-def _for_pending(replicas: int, loads: Sequence[Load], pending: Decimal) -> int | None:
+def _for_pending(
+    replicas: int, loads: Sequence[Load], pending: Decimal, size: Decimal
+) -> int | None:
     """Say how many seeds it takes until everything that waits has room, whatever the tolerance.
 
     What waits found no room on the ready seeds, so it needs new ones, less those on their way.
@@ -168,7 +193,7 @@ def _for_pending(replicas: int, loads: Sequence[Load], pending: Decimal) -> int 
     ready = [load for load in loads if load.ready]
     sizes = [load.allocatable for load in ready if load.allocatable > 0]
     if not sizes:
-        return max(replicas, 1)
+        return max(replicas, _ceil(pending / size) if size > 0 else 1)
     return max(replicas, len(ready) + _ceil(pending / (sum(sizes, Decimal(0)) / len(sizes))))
 
 

@@ -150,8 +150,10 @@ class SeedsOptions:
     """The authority behind it, PEM; empty where the system's authorities do."""
     autoscaler_seconds: float = 15.0
     """How often a SeedAutoscaler is looked at without being woken."""
+    prometheus: str = ""
+    """The address of a Prometheus that knows how much of a resource seeds use."""
     queries: Mapping[str, str] = field(default_factory=dict)
-    """By resource, the Prometheus query that tells how much of it each seed uses."""
+    """By resource, the query that tells it, one value for each value of the label `seed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

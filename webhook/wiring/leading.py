@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from webhook.cluster.cache import Cache
@@ -9,6 +11,9 @@ from webhook.cluster.client import Client
 from webhook.controllers.dispatcher import Dispatcher
 from webhook.controllers.placement import Placer
 from webhook.controllers.reviewer import Reviewer
+from webhook.controllers.seedautoscaler.controller import SEED_AUTOSCALER
+from webhook.controllers.seedautoscaler.plan import plan
+from webhook.controllers.seedautoscaler.prometheus import Prometheus
 from webhook.controllers.table import CONTROLLERS
 from webhook.runtime.clock import Clock
 from webhook.runtime.controller import Runner
@@ -45,8 +50,10 @@ class Leading:
         )
         reviewer = Reviewer(self._client, self._cache, self.placer, self._clock)
         shoots = Pool(self._metrics, lambda: elector.is_leading)
-        runners = [self._runner(row, writer, shoots) for row in CONTROLLERS]
-        return _run_all([*runners, dispatcher, reviewer, *self.more], shoots)
+        samples = Prometheus(lambda: self._cache.memory.options.seeds, self._clock)
+        rows = [_fed(row, samples) for row in CONTROLLERS]
+        runners = [self._runner(row, writer, shoots) for row in rows]
+        return _run_all([*runners, samples, dispatcher, reviewer, *self.more], shoots)
 
     def note(self, leading: bool) -> None:
         """Export whether this replica leads."""
@@ -57,6 +64,11 @@ class Leading:
         expectations = Expectations(self._cache, self._clock)
         reconciler = Reconciler(row, self._cache, writer, self._recorder, expectations, shoots)
         return Runner(row, reconciler, self._cache, self._clock, self._metrics)
+
+
+def _fed(row: Controller, samples: Prometheus) -> Controller:
+    """Give the autoscaler what is measured elsewhere."""
+    return replace(row, plan=partial(plan, samples=samples)) if row is SEED_AUTOSCALER else row
 
 
 async def _run_all(parts: list[Any], shoots: Pool) -> None:
