@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.builders import make_cloud_profile, make_seed, make_shoot, make_worker
 from tests.documents import manifests as examples_of_documents
 from tests.planes import require_parts
 from webhook.api import names
 from webhook.api.crds import crd, definable
 from webhook.cli import manifests
+from webhook.cli.dev.server import Server
 from webhook.planes.kubernetes import Kubernetes
+from webhook.planes.ports import free_port
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -94,6 +97,44 @@ async def _take_the_documents(cluster) -> None:
     )  # fmt: skip
     assert len(applied.stdout.splitlines()) == len(examples)
     await cluster.kubectl("delete", "namespace", "--wait=false", *namespaces - {"default"})
+
+
+async def test_the_server_needs_no_more_than_its_rights(cluster, run, tmp_path):
+    kubectl = cluster.kubectl
+    _, printed, _ = await run("--standalone")
+    await kubectl("apply", "--server-side", "-f", "-", input=printed)
+    await kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    account = await asyncio.to_thread(
+        cluster.apiserver.access,
+        "system:serviceaccount:espalier-system:espalier",
+        ["system:serviceaccounts", "system:serviceaccounts:espalier-system"],
+    )
+    kubeconfig = await asyncio.to_thread(account.write_kubeconfig, tmp_path / "kubeconfig")
+    server = Server(tmp_path / "server", kubeconfig, (free_port(), free_port()))
+    await server.start()
+    try:
+        for hooks in ("mutating", "validating"):
+            hook = f"{hooks}webhookconfiguration/espalier"
+            await kubectl("wait", "--for=create", "--timeout=60s", hook)
+        seed = make_seed()
+        await kubectl("create", "namespace", "garden-dev")
+        for item in (make_cloud_profile(), seed):
+            await kubectl("create", "-f", "-", input=item)
+        ready = {"type": "GardenletReady", "status": "True"}
+        status = {**seed["status"], "conditions": [ready], "lastOperation": {"state": "Succeeded"}}
+        change = json.dumps({"status": status})
+        await kubectl("patch", "seed/seed", "--subresource=status", "--type=merge", "-p", change)
+        await kubectl("create", "-f", "-", input=make_shoot())
+        await kubectl("wait", "--for=jsonpath={.spec.seedName}=seed", "--timeout=60s",
+                      "shoot/shoot", "-n", "garden-dev")  # fmt: skip
+        bad = make_shoot("bad", workers=[make_worker(zones="abc", maximum=1)])
+        refused = await kubectl("create", "-f", "-", input=bad, check=False)
+        assert "spec.provider.workers[0].maximum" in refused.stderr
+    finally:
+        await server.stop()
+        await run("--uninstall", "--force")
+    told = await asyncio.to_thread(server.log.read_text)
+    assert [line for line in told.splitlines() if "is forbidden: User" in line] == []
 
 
 async def test_installing_and_leaving(cluster, run):

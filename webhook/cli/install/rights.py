@@ -99,7 +99,11 @@ _HOOKS: Final = (MutatingWebhookConfiguration, ValidatingWebhookConfiguration)
 
 CLUSTER: Final[tuple[Right, ...]] = (
     *(_on(model, *READ, why="the cache follows it") for model in WATCHED),
-    _on(Shoot, "patch", subresource="binding", why="placements beside a Gardener"),
+    _on(
+        *(Shoot, "update", "patch"),
+        subresource="binding",
+        why="placements beside a Gardener; elsewhere our own policy asks for it",
+    ),
     _on(Shoot, "create", "patch", "delete", why="placements, and the shoots of sets"),
     _on(Shoot, "patch", subresource="status", why="why a shoot is not placed yet"),
     _on(Seed, "create", "patch", "delete", why="seeds of managed seeds; draining taints"),
@@ -141,6 +145,7 @@ OWN_NAMESPACE: Final[tuple[Right, ...]] = (
         Secret, *READ, "create", "update", "patch", why="the serving certificate and its authority"
     ),
     _on(Lease, *READ, "create", "update", "patch", why="leader election"),
+    Right("", "services", ("get",), "whether webhooks can point to our Service"),
     _on(Pod, *READ, why="shadows of shoots, where a kube-scheduler is the engine"),
 )
 """Rights in the namespace of the installation."""

@@ -1,6 +1,7 @@
 """Take Espalier out of a cluster: webhooks first, then what it wrote, definitions if asked."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -185,22 +186,31 @@ class Uninstall:
         except NotFoundError:
             return []
         labels = found["metadata"].get("labels") or {}
-        if labels.get(names.MANAGED_BY) == NAME:
-            return await self._try(self._delete(Namespace, key))
-        return await self._try(self._delete(ConfigMap, self._own(names.LEAVING)))
+        if labels.get(names.MANAGED_BY) != NAME:
+            return await self._try(self._delete(ConfigMap, self._own(names.LEAVING)))
+        try:
+            await self._delete_until_gone(Namespace, key)
+        except TimeoutError:
+            return [f"namespace {key} still terminates, look at its conditions"]
+        return []
 
     async def _delete_until_gone(self, model: type[Object], key: ObjectKey) -> None:
-        """Delete, and make sure that nobody makes it anew."""
+        """Delete, wait until it is gone, and make sure that nobody makes it anew."""
         kind = kind_of_model(model)
+        quiet, uid = 0, ""
         async with asyncio.timeout(_PATIENCE):
-            quiet = 0
             while quiet < 3:
                 try:
-                    await self.client.delete(kind, key, propagation="Foreground")
-                    self.say(f"deleting {kind.singular}/{key}")
-                    quiet = 0
+                    found = await self.client.get(kind, key)
                 except NotFoundError:
                     quiet += 1
+                else:
+                    quiet = 0
+                    if found["metadata"]["uid"] != uid:
+                        uid = found["metadata"]["uid"]
+                        self.say(f"deleting {kind.singular}/{key}")
+                        with contextlib.suppress(NotFoundError):
+                            await self.client.delete(kind, key, propagation="Foreground")
                 await asyncio.sleep(0.3)
 
     async def _delete(self, model: type[Object], key: ObjectKey) -> Draft:
