@@ -157,9 +157,14 @@ class Cache:
         self._watched[model].informer.remove_listener(listener)
 
     def assume(self, obj: Object, raw: bytes | None = None) -> None:
-        """Show an object as a write that is about to be sent will leave it."""
+        """Show an object as a write that is about to be sent will leave it.
+
+        The object has the version that the write insists on: once the watch shows a later one,
+        that is what counts.
+        """
         expires = self._clock.now() + ASSUMED_FOR
-        self.memory.assume(type(obj), obj.key, Entry(obj, raw), expires)
+        entry = Entry(obj, raw)
+        self.memory.assume(type(obj), obj.key, entry, expires, obj.resource_version)
 
     def assume_gone(self, model: type[Object], key: ObjectKey) -> None:
         """Show an object as gone that is about to be deleted."""

@@ -43,7 +43,8 @@ UNKNOWN_SECONDS: Final = 61.0
 """After this long a placement that nobody answered is no longer assumed."""
 
 _SHOOT: Final = kind_of_model(Shoot)
-_RETRIES: Final = Delays(first=0.1, limit=30.0)
+# One replica leads: nobody else marches in step, and the same events end the same way.
+_RETRIES: Final = Delays(first=0.1, limit=30.0, jitter=0.0)
 _QUERY: Final = {"fieldManager": MANAGER}
 _PENDING: Final = ("Create", "Pending")
 
@@ -90,6 +91,8 @@ class Dispatcher:
         self._backoff: Backoff[ObjectKey] = Backoff(_RETRIES)
         self._line: Line[Rank] = Line(clock, self._rank)
         self._waking: Timer | None = None
+        self._shifting: set[ObjectKey] = set()
+        self._told: dict[ObjectKey, str] = {}
 
     async def run(self) -> None:
         """Schedule until cancelled; a new run starts from everything there is."""
@@ -128,10 +131,15 @@ class Dispatcher:
     def _hear(self, old: Any, new: Any) -> None:
         if scheduler.may_help(old, new):
             self._wake_soon()
+        elif scheduler.fills(old, new):
+            for key in self._shifting:
+                self._line.add(key)
         changed = new if new is not None else old
         if isinstance(changed, Shoot):
             if new is None:
                 self._backoff.forget(changed.key)
+                self._shifting.discard(changed.key)
+                self._told.pop(changed.key, None)
             elif scheduler.concerns(old, new, self._cache.snapshot().options):
                 self._line.add(changed.key)
 
@@ -144,6 +152,12 @@ class Dispatcher:
         self._waking = None
         for shoot in scheduler.waiting(self._cache.snapshot()):
             self._line.add(shoot.key)
+
+    def _wake_others(self) -> None:
+        """Let others have the room that a failed placement leaves; those who failed back off."""
+        for shoot in scheduler.waiting(self._cache.snapshot()):
+            if not self._line.is_appointed(shoot.key):
+                self._line.add(shoot.key)
 
     def _rank(self, key: ObjectKey) -> Rank | None:
         shoot = self._cache.peek(Shoot, key)
@@ -160,8 +174,11 @@ class Dispatcher:
             return None
         started = self._clock.monotonic()
         judgement = scheduler.judge(shoot, self._landscape, snapshot)
+        self._shifting.discard(key)
         if judgement is None:
             return None
+        if isinstance(judgement, Wait | Stay) and judgement.shifts:
+            self._shifting.add(key)
         self._metrics.scheduling_duration.observe(self._clock.monotonic() - started)
         match judgement:
             case Bind():
@@ -194,17 +211,17 @@ class Dispatcher:
         self._metrics.placements.labels(placed.result).inc()
         if placed.result == "bound":
             self._backoff.forget(shoot.key)
+            self._told.pop(shoot.key, None)
             self._emit(shoot, scheduler.SUCCESSFUL, bind.message)
             if bind.placement.weakened:
                 self._emit(shoot, scheduler.WEAKENED, bind.message, failed=True)
             await self._clear(shoot)
             return
-        # The room that was kept for it is free again.
-        self._wake_soon()
         if placed.result == "unknown":
             self._line.add_after(shoot.key, UNKNOWN_SECONDS)
         elif placed.result != "gone":
             self._line.add_after(shoot.key, self._backoff.next(shoot.key))
+        self._wake_others()
         if placed.result == "refused":
             await self._wait(
                 shoot, f"the API server refuses seed {bind.placement.seed}: {placed.message}"
@@ -214,8 +231,12 @@ class Dispatcher:
         told = f"Failed to schedule Shoot: {message}"
         self._emit(shoot, scheduler.FAILED, told, failed=True)
         operation = shoot.status.last_operation
-        if shoot.spec.seed_name or (operation is not None and operation.description == told):
+        said = operation.description if operation is not None else ""
+        # What the cache does not show yet was said, too: saying it again would change the shoot
+        # under everybody who is about to place it.
+        if shoot.spec.seed_name or told in (said, self._told.get(shoot.key)):
             return
+        self._told[shoot.key] = told
         await self._write_status(
             shoot,
             {

@@ -46,6 +46,10 @@ class Line(Generic[R]):
         if key not in self._timers:
             self._timers[key] = self._clock.call_later(delay, lambda: self._due(key))
 
+    def is_appointed(self, key: ObjectKey) -> bool:
+        """Tell whether a key will come by itself later."""
+        return key in self._timers
+
     async def take(self) -> ObjectKey:
         """Wait for the first in line; whoever takes it calls `done`."""
         while not self._heap:

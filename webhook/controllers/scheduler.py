@@ -13,10 +13,11 @@ from webhook.api.shoots import Shoot
 from webhook.controllers.placement import Placement
 from webhook.domain import ha, usage, zones
 from webhook.domain.options import Options
-from webhook.scheduling import candidates, explain, profiles
+from webhook.scheduling import candidates, explain, profiles, strategy
 from webhook.scheduling.framework import Profile
 from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
+from webhook.scheduling.verdict import Verdict
 from webhook.state.indexes import SHOOTS_BY_ZONES, WAITING_SHOOTS, zones_on
 from webhook.state.snapshot import Snapshot
 
@@ -51,15 +52,21 @@ class Bind(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """No seed fits an unassigned shoot."""
+    """No seed fits an unassigned shoot.
+
+    `shifts` tells that it was only offered the nearest seeds that have room: once those are full,
+    farther ones become the nearest.
+    """
 
     message: str
+    shifts: bool = False
 
 
 class Stay(NamedTuple):
     """No seed fits better: the shoot stays where it is."""
 
     message: str
+    shifts: bool = False
 
 
 class Weaken(NamedTuple):
@@ -82,7 +89,7 @@ def judge(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> Judgement:
         return None  # kube-scheduler's business, through the bridge and the extender
     verdict = place(shoot, landscape, snapshot, profile)
     if verdict.seed is None:
-        return Wait(explain.summarise(verdict))
+        return Wait(explain.summarise(verdict), _shifts(verdict))
     told = f"placed on seed {verdict.seed} (profile {profile.name})"
     if verdict.weakened:
         told = f"{told}: {'; '.join(verdict.notes)}"
@@ -130,10 +137,19 @@ def may_help(old: Any, new: Any) -> bool:
     if isinstance(obj, Shoot):
         return _frees(old, new)
     if isinstance(obj, Seed):
-        return new is not None and (old is None or not candidates.is_same(old, new))
+        # One that goes may have been nearer than those that fit.
+        return old is None or new is None or not candidates.is_same(old, new)
     if isinstance(obj, CloudProfile):
         return new is not None and (old is None or old.spec.seed_selector != new.spec.seed_selector)
     return True
+
+
+def fills(old: Any, new: Any) -> bool:
+    """Tell whether a shoot has come to a seed, which may be full now."""
+    if not isinstance(new, Shoot):
+        return False
+    before = usage.seeds(old) if isinstance(old, Shoot) else ()
+    return not set(usage.seeds(new)) <= set(before)
 
 
 def _frees(old: Shoot | None, new: Shoot | None) -> bool:
@@ -155,9 +171,8 @@ def _judge_move(
     present = shoot.spec.seed_name
     verdict = place(shoot, landscape, snapshot, profile)
     if verdict.seed is None:
-        return Stay(
-            f"stays on seed {present}, which is not multi-zonal: {explain.summarise(verdict)}"
-        )
+        told = f"stays on seed {present}, which is not multi-zonal: {explain.summarise(verdict)}"
+        return Stay(told, _shifts(verdict))
     if verdict.weakened:
         return Weaken(f"stays on seed {present}: {'; '.join(verdict.notes)}")
     told = f"moved from seed {present} to {verdict.seed} for a multi-zone control plane"
@@ -176,3 +191,7 @@ def _wants_to_move(shoot: Shoot, snapshot: Snapshot) -> bool:
 
 def _offers(seed: Seed, needed: int) -> bool:
     return zones.is_multi_zonal(seed) and len(zones.seed_zones(seed)) >= needed
+
+
+def _shifts(verdict: Verdict) -> bool:
+    return any(rejection is strategy.FARTHER for _step, rejection in verdict.rejected.values())

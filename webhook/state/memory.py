@@ -135,10 +135,18 @@ class Memory:
             overlay.observe_version(version)
 
     def assume(
-        self, model: type[T], key: ObjectKey, entry: Entry[T] | None, expires: datetime
+        self,
+        model: type[T],
+        key: ObjectKey,
+        entry: Entry[T] | None,
+        expires: datetime,
+        base: str = "",
     ) -> None:
-        """Show an object as our write leaves it, until the watch shows it or it expires."""
-        self.overlay(model).assume(key, entry, expires)
+        """Show an object as our write leaves it, until the watch shows it or it expires.
+
+        A write that insists on a version names it as `base`, and gives way to any later one.
+        """
+        self.overlay(model).assume(key, entry, expires, base)
         self._assuming.add(model)
         self._mark(model, key)
 

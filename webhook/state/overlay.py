@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.state.store import Entry, Store
-from webhook.state.versions import covers
+from webhook.state.versions import covers, ordinal
 
 T = TypeVar("T", bound=Object)
 
@@ -16,26 +16,36 @@ class Assumed(Generic[T]):
     """One write that was sent, and what it hides.
 
     `version` is empty until the API server has answered the write; only then can an event be
-    told to be ours or later. `seen` is the version that the watch has last shown.
+    told to be ours or later. `seen` is the version that the watch has last shown. `base` is the
+    version that the write insists on, if it does: whatever later version the watch shows, be it
+    ours or somebody else's that makes ours fail, is the truth.
     """
 
     entry: Entry[T] | None
     beneath: Entry[T] | None
     seen: str
     expires: datetime
+    base: str = ""
     version: str = ""
 
     @property
     def is_confirmed(self) -> bool:
         return bool(self.version) and covers(self.seen, self.version)
 
+    @property
+    def is_overtaken(self) -> bool:
+        if not self.base:
+            return False
+        shown = self.beneath.object if self.beneath else None
+        return shown is None or ordinal(shown.resource_version) > ordinal(self.base)
+
 
 class Overlay(Generic[T]):
     """Keep a store as it is with our own writes done.
 
     A write is assumed before it is sent, confirmed with the version it got, and forgotten if it
-    failed. It gives way to what the watch shows as soon as that is as new, and in any case when
-    it expires.
+    failed. It gives way to what the watch shows as soon as that is as new, or if the write was
+    to be made at a version that is past, and in any case when it expires.
     """
 
     def __init__(self, store: Store[T]) -> None:
@@ -64,14 +74,17 @@ class Overlay(Generic[T]):
                 assumed.seen = version
                 self._settle(key, assumed)
 
-    def assume(self, key: ObjectKey, entry: Entry[T] | None, expires: datetime) -> None:
+    def assume(
+        self, key: ObjectKey, entry: Entry[T] | None, expires: datetime, base: str = ""
+    ) -> None:
         """Show an object as our write leaves it; None stands for a deletion."""
         earlier = self._assumed.get(key)
         beneath = earlier.beneath if earlier else self.store.entry(key)
         shown = beneath.object if beneath else None
         seen = earlier.seen if earlier else shown.resource_version if shown else ""
         self.store.set(key, entry)
-        self._assumed[key] = Assumed(entry, beneath, seen, expires)
+        assumed = self._assumed[key] = Assumed(entry, beneath, seen, expires, base)
+        self._settle(key, assumed)
 
     def confirm(self, key: ObjectKey, version: str) -> None:
         """Note the version that the API server gave to an assumed write."""
@@ -103,5 +116,5 @@ class Overlay(Generic[T]):
             self._settle(key, assumed)
 
     def _settle(self, key: ObjectKey, assumed: Assumed[T]) -> None:
-        if assumed.is_confirmed:
+        if assumed.is_confirmed or assumed.is_overtaken:
             self.forget(key)

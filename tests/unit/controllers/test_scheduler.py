@@ -205,7 +205,7 @@ LEAVING = make_managed_seed("s", metadata={"deletionTimestamp": "2026-01-01T00:0
     ("old", "new", "expected"),
     [
         pytest.param(None, make_seed(), True, id="a seed is added"),
-        pytest.param(make_seed(), None, False, id="a seed is gone"),
+        pytest.param(make_seed(), None, True, id="a seed that may have been nearer is gone"),
         pytest.param(make_seed(ready=False), make_seed(), True, id="a seed becomes ready"),
         pytest.param(make_seed(), make_seed(labels={"a": "b"}), True, id="a seed is relabelled"),
         pytest.param(make_seed(shoots=1), make_seed(shoots=2), True, id="a seed grows"),
@@ -231,6 +231,34 @@ LEAVING = make_managed_seed("s", metadata={"deletionTimestamp": "2026-01-01T00:0
 )
 def test_what_may_help(old: Any, new: Any, expected: bool) -> None:
     assert scheduler.may_help(old, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(None, make_shoot(seed="s"), True, id="placed"),
+        pytest.param(make_shoot(), make_shoot(seed="s"), True, id="placed now"),
+        pytest.param(make_shoot(seed="s"), make_shoot(seed="t"), True, id="moves"),
+        pytest.param(
+            make_shoot(seed="s"), make_shoot(seed="s", actual_seed="s"), False, id="counted already"
+        ),
+        pytest.param(make_shoot(seed="s"), None, False, id="gone"),
+        pytest.param(None, make_seed(), False, id="no shoot"),
+    ],
+)
+def test_what_fills_a_seed(old: Any, new: Any, expected: bool) -> None:
+    assert scheduler.fills(old, new) is expected
+
+
+def test_a_shoot_waits_for_nearer_seeds_to_fill_up() -> None:
+    options = Options(scheduling=SchedulingOptions(strategy="MinimalDistance"))
+    seeds = [make_seed("near", shoots=1), multi_zonal("far", region="us-east-1")]
+    shoot = make_shoot(ha=MULTI_ZONE)
+    found = judge(shoot, *seeds, options=options)
+    assert isinstance(found, Wait)
+    assert found.shifts
+    full = judge(shoot, *seeds, make_shoot("other", seed="near"), options=options)
+    assert isinstance(full, Bind)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,233 @@
+"""Random landscapes, events and failures: what always holds, and what holds at rest."""
+
+import asyncio
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.clocks import FakeClock, settle
+from tests.landscapes import ANYWAY, MULTI_ZONE, raw_seed, raw_shoot
+from tests.unit.controllers.garden import LOST, Replica, Server
+from webhook.api.cloudprofiles import CloudProfile
+from webhook.api.meta import Draft
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.cluster.errors import ConflictError, ForbiddenError, UnreachableError
+from webhook.controllers import scheduler
+from webhook.controllers.dispatcher import Dispatcher
+from webhook.controllers.placement import Placer
+from webhook.controllers.reviewer import Reviewer
+from webhook.domain import ha, usage, zones
+from webhook.domain.options import Options, SchedulingOptions
+from webhook.runtime.metrics import Metrics
+from webhook.runtime.recorder import Recorder
+from webhook.scheduling.landscape import Landscape
+
+REGIONS = ("eu-west-1", "eu-west-2")
+OPTIONS = Options(scheduling=SchedulingOptions(strategy="MinimalDistance"))
+
+
+class Story:
+    """One random story about a landscape; the same seed tells the same story."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = Random(seed)
+        self.clock = FakeClock()
+        self.server = Server()
+        self.server.put(CloudProfile, {"metadata": {"name": "aws"}, "spec": {"type": "aws"}})
+        self.count = 0
+        self.replicas = [Replica(self.server, self.clock, OPTIONS) for _ in range(2)]
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Let both replicas schedule, as if each believed that it leads."""
+        for replica in self.replicas:
+            double: Any = replica
+            metrics = Metrics()
+            recorder = Recorder(double, "test", self.clock, metrics)
+            placer = Placer(double, double, self.clock, recorder)
+            dispatcher = Dispatcher(double, double, placer, recorder, self.clock, metrics)
+            reviewer = Reviewer(double, double, placer, self.clock)
+            replica.look()
+            self.tasks.append(asyncio.ensure_future(dispatcher.run()))
+            self.tasks.append(asyncio.ensure_future(reviewer.run()))
+
+    async def stop(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def step(self) -> None:
+        """Let one thing happen."""
+        chance = self.chance
+        happenings = [
+            *[self.add_shoot] * 5,
+            *[self.look] * 6,
+            *[self.wait] * 4,
+            *[self.fail] * 2,
+            self.add_seed,
+            self.change_seed,
+            self.remove_shoot,
+            self.report,
+            self.ask_for_zones,
+        ]
+        chance.choice(happenings)()
+        for _ in range(chance.randrange(6)):
+            await asyncio.sleep(0)
+        if chance.random() < 0.5:
+            await self.clock.advance(chance.choice((0.02, 0.1, 1.0, 5.0)))
+
+    def add_seed(self) -> None:
+        self.count += 1
+        chance = self.chance
+        wide = chance.random() < 0.5
+        self.server.put(
+            Seed,
+            raw_seed(
+                f"seed-{self.count:02}",
+                region=chance.choice(REGIONS),
+                zones=("a", "b", "c") if wide else ("a",),
+                shoots=chance.randint(1, 3),
+                ready=chance.random() < 0.8,
+            ),
+        )
+
+    def change_seed(self) -> None:
+        found = self.pick(Seed)
+        if found is None:
+            return
+        if self.chance.random() < 0.5:
+            status = self.chance.choice(("True", "False"))
+            change: Draft = {"conditions": [{"type": "GardenletReady", "status": status}]}
+        else:
+            slots = int(found.status.allocatable["shoots"]) + 1
+            change = {"allocatable": {"shoots": str(slots)}}
+        self.server.change(Seed, found.key, {"status": change})
+
+    def add_shoot(self) -> None:
+        self.count += 1
+        chance = self.chance
+        raw = raw_shoot(
+            f"shoot-{self.count:03}",
+            region=chance.choice(REGIONS),
+            ha=chance.choice((None, None, MULTI_ZONE, ANYWAY)),
+            affinity=chance.choice(("", "", "preferred", "required")),
+            purpose=chance.choice(("evaluation", "production", "infrastructure", "testing")),
+        )
+        del raw["metadata"]["resourceVersion"]
+        self.server.put(Shoot, raw)
+
+    def remove_shoot(self) -> None:
+        found = self.pick(Shoot)
+        if found is not None:
+            self.server.drop(Shoot, found.key)
+
+    def report(self) -> None:
+        found = self.pick(Shoot)
+        if found is not None and found.spec.seed_name:
+            self.server.change(Shoot, found.key, {"status": {"seedName": found.spec.seed_name}})
+
+    def ask_for_zones(self) -> None:
+        found = self.pick(Shoot)
+        if found is not None:
+            control_plane = {"highAvailability": MULTI_ZONE}
+            change = {"spec": {"kubernetes": {"controlPlane": control_plane}}}
+            self.server.change(Shoot, found.key, change)
+
+    def look(self) -> None:
+        self.chance.choice(self.replicas).look(self.chance.randint(1, 8))
+
+    def wait(self) -> None:
+        """Give the replicas time."""
+
+    def fail(self) -> None:
+        fault = self.chance.choice(
+            (
+                LOST,
+                UnreachableError("nobody there"),
+                ConflictError(409, "Conflict", "somebody was faster"),
+                ForbiddenError(403, "Forbidden", "no"),
+            )
+        )
+        self.chance.choice(self.replicas).faults.append(fault)
+
+    def pick(self, model: type[Any]) -> Any:
+        found = self.server.read(model)
+        return self.chance.choice(found) if found else None
+
+    async def rest(self) -> None:
+        """Let everything settle: no more failures, and all the time that is needed."""
+        for replica in self.replicas:
+            replica.faults.clear()
+        quiet = 0
+        while quiet < 3:
+            before = self.server.version
+            for replica in self.replicas:
+                replica.look()
+            await settle()
+            await self.clock.advance(62.0)
+            for replica in self.replicas:
+                replica.look()
+            await settle()
+            quiet = quiet + 1 if self.server.version == before else 0
+
+    def placements(self) -> dict[str, str]:
+        return {shoot.name: shoot.spec.seed_name for shoot in self.server.read(Shoot)}
+
+    def check_always(self) -> None:
+        """No seed has more shoots than it can take, and none that it cannot give what they need."""
+        seeds = {seed.name: seed for seed in self.server.read(Seed)}
+        counts: Counter[str] = Counter()
+        for shoot in self.server.read(Shoot):
+            counts.update(usage.seeds(shoot))
+            seed = seeds.get(shoot.spec.seed_name)
+            if seed is not None and ha.region_affinity(shoot) == "required":
+                assert seed.spec.provider.region == shoot.spec.region
+        for name, count in counts.items():
+            assert count <= int(seeds[name].status.allocatable["shoots"]), name
+
+    def check_at_rest(self) -> None:
+        """Nobody waits who could have a seed."""
+        snapshot = self.server.snapshot(OPTIONS, self.clock)
+        for shoot in scheduler.waiting(snapshot):
+            judgement = scheduler.judge(shoot, Landscape(), snapshot)
+            assert not isinstance(judgement, scheduler.Bind | scheduler.Weaken), shoot.name
+        for seed in snapshot.list(Seed):
+            for shoot in self.server.read(Shoot):
+                if shoot.spec.seed_name == seed.name and shoot.status.seed_name == seed.name:
+                    is_weak = ha.effective(shoot).type != ha.MULTI_ZONE
+                    waits = isinstance(
+                        scheduler.judge(shoot, Landscape(), snapshot), scheduler.Stay
+                    )
+                    assert is_weak or zones.is_multi_zonal(seed) or waits
+
+
+async def tell(seed: int, steps: int = 60) -> dict[str, str]:
+    story = Story(seed)
+    for _ in range(3):
+        story.add_seed()
+    story.start()
+    try:
+        for _ in range(steps):
+            await story.step()
+            story.check_always()
+        await story.rest()
+        story.check_always()
+        story.check_at_rest()
+    finally:
+        await story.stop()
+    return story.placements()
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_no_story_breaks_the_rules(seed: int) -> None:
+    await tell(seed)
+
+
+@pytest.mark.parametrize("seed", range(40, 44))
+async def test_the_same_story_ends_the_same_way(seed: int) -> None:
+    first = await tell(seed)
+    assert first == await tell(seed)
+    assert any(first.values())
