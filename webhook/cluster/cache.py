@@ -36,6 +36,8 @@ ASSUMED_FOR: Final = timedelta(seconds=60)
 # A TLS handshake takes a few milliseconds of the loop; dozens at once would stall it.
 _BETWEEN_STARTS: Final = 0.004
 
+_BETWEEN_REFRESHES: Final = 0.5
+
 _NONE: Final[frozenset[type[Object]]] = frozenset()
 
 
@@ -85,7 +87,7 @@ class Cache:
         self._clock = clock
         self.memory = memory or Memory(selection.kind.model for selection in selections)
         self._watched: dict[type[Object], _Watched] = {}
-        pacer = Pacer(clock)
+        pacer = self._pacer = Pacer(clock)
         for selection in selections:
             informer: Informer[Any] = Informer(selection.kind, self.memory, pacer)
             reflector = Reflector(client, selection, informer, clock, pacer=pacer, timing=timing)
@@ -115,6 +117,7 @@ class Cache:
                 name = f"watch {watched.informer.kind.resource}"
                 group.create_task(watched.reflector.run(), name=name)
                 await asyncio.sleep(_BETWEEN_STARTS)
+            group.create_task(self._refresh_sums(), name="refresh sums")
             await self._synced.wait()
             gc.collect()  # the garbage of filling memory, and nothing else any more
             gc.freeze()
@@ -212,6 +215,12 @@ class Cache:
                 restarts=standing.restarts,
                 failure=standing.failure.message if standing.failure else "",
             )
+
+    async def _refresh_sums(self) -> None:
+        while True:
+            while self.memory.refresh_one():
+                await self._pacer.breathe()
+            await asyncio.sleep(_BETWEEN_REFRESHES)
 
     def _stale(self) -> frozenset[type[Object]]:
         if not self._lost:

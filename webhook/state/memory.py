@@ -173,6 +173,14 @@ class Memory:
                 self._assuming.discard(model)
         return due
 
+    def refresh_one(self) -> bool:
+        """Bring one outdated part of a sum up to date; False if there is none.
+
+        Reading a sum does so for all its parts, which may be thousands after one change of an
+        object that they all depend on. Whoever has time to spare saves decisions that work.
+        """
+        return any(tally.refresh_one() for tally in self._dependent_tallies())
+
     def _with_options(self, store: Store[T]) -> Store[T]:
         if store.reader.options is self._options:
             return store

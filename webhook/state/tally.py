@@ -134,6 +134,16 @@ class DependentTally(Tally[T]):
         """Note that any source may have changed."""
         self._mark(self._parts)
 
+    def refresh_one(self) -> bool:
+        """Compute one marked vector anew, before anybody waits for it; False if there is none."""
+        while self._marked:
+            group, keys = next(iter(self._marked.items()))
+            if keys:
+                self._refresh(keys.pop())
+                return True
+            del self._marked[group]
+        return False
+
     def _mark(self, keys: Iterable[ObjectKey]) -> None:
         for key in keys:
             for group in self._parts[key][1].groups:

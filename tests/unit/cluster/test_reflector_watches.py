@@ -104,6 +104,37 @@ async def test_a_version_that_is_refused_again_and_again_is_given_up_for_a_list(
         assert rig.reflector.standing.relists == 1
 
 
+async def test_after_a_bug_of_ours_the_kind_is_listed_anew(caplog) -> None:
+    acts = (*START, stream(ELM_COMES, hang=True), page(make_shoot("ash", 20), version="30"))
+    async with following(*acts) as rig:
+        rig.informer.bookmark = rig.informer.event = None  # type: ignore[assignment,method-assign]
+        await rig.retry(1)
+        await rig.until_shown(ash=20)
+        assert "watch met a bug" in caplog.text
+
+
+async def test_a_refusal_within_a_streamed_watch_is_not_one_of_streaming() -> None:
+    acts = (
+        stream(bookmark("10", ends_list=True), event("ERROR", status(400, "BadRequest"))),
+        stream(ELM_COMES, hang=True),
+    )
+    async with following(*acts) as rig:
+        await rig.retry(1)
+        await rig.until_shown(elm=12)
+        assert rig.asked[-1].query["resourceVersion"] == "10"
+
+
+async def test_a_page_within_a_streamed_list_is_no_refusal_of_streaming() -> None:
+    acts = (
+        stream("<html>bad gateway</html>\n"),
+        stream(event("ADDED", OAK), bookmark("10", ends_list=True), hang=True),
+    )
+    async with following(*acts) as rig:
+        await rig.retry(1)
+        await rig.until_shown(oak=5)
+        assert all(asked.streams for asked in rig.asked)
+
+
 async def test_throttling_never_leads_to_a_relist() -> None:
     acts = (*START, *[fail(429, "TooManyRequests")] * 7)
     async with following(*acts) as rig:

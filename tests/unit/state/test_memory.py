@@ -2,8 +2,11 @@
 
 from decimal import Decimal
 
+from tests.unit.state.test_memory_model import WEIGHTS
 from tests.unit.state.test_store import make_shoot
-from webhook.api.shoots import Shoot
+from webhook.api.cloudprofiles import CloudProfile
+from webhook.api.meta import Metadata
+from webhook.api.shoots import Shoot, ShootSpec
 from webhook.domain.options import Options
 from webhook.state.memory import Memory
 from webhook.state.store import Entry
@@ -34,3 +37,18 @@ def test_a_list_that_began_with_other_options_is_summed_up_anew() -> None:
     memory.configure(Options(namespace="second"))
     memory.adopt(staged, "3")
     assert memory.total(PER_OPTION, "all") == {"second": Decimal(1)}
+
+
+def test_sums_are_brought_up_to_date_one_part_at_a_time() -> None:
+    memory = Memory([Shoot, CloudProfile], (), (WEIGHTS,))
+    for name in ("a", "b", "c"):
+        shoot = Shoot(
+            metadata=Metadata(namespace="garden", name=name),
+            spec=ShootSpec(cloud_profile_name="small", purpose="test"),
+        )
+        memory.observe(Shoot, shoot.key, Entry(shoot), "1")
+    assert not memory.refresh_one()
+    profile = CloudProfile(metadata=Metadata(name="small", labels={"weight": "5"}))
+    memory.observe(CloudProfile, profile.key, Entry(profile), "2")
+    assert [memory.refresh_one() for _ in range(4)] == [True, True, True, False]
+    assert memory.total(WEIGHTS, "test") == {"weight": Decimal(15), "shoots": Decimal(3)}

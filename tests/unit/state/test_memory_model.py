@@ -190,6 +190,11 @@ class MemoryMachine(RuleBasedStateMachine):
             usage = self.memory.total(SEED_USAGE, seed)
             assert usage.get("shoots", 0) == len(there)
 
+    @rule(parts=st.integers(1, 4))
+    def some_time_is_left_to_refresh_sums(self, parts: int) -> None:
+        for _ in range(parts):
+            self.memory.refresh_one()
+
     @rule(purpose=st.sampled_from(("test", "live")))
     def sums_over_other_objects_agree(self, purpose: str) -> None:
         shown = [
