@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from webhook.api import names
 from webhook.api.crds import crd, definable
 from webhook.cli import manifests
 from webhook.cli.dev.server import Server
+from webhook.planes.gardener import Gardener
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
 
@@ -27,6 +29,14 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kub
     """A cluster of our own: taking definitions away would hurt those who share one."""
     require_parts("etcd", "kubernetes")
     async with Kubernetes(tmp_path_factory.mktemp("installing"), durable=False) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def garden(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gardener]:
+    """A real Gardener of our own."""
+    require_parts("etcd", "kubernetes", "gardener")
+    async with Gardener(tmp_path_factory.mktemp("garden"), durable=False) as server:
         yield server
 
 
@@ -202,3 +212,28 @@ async def test_installing_and_leaving(cluster, run):
     await kubectl("wait", "--for=delete", "--timeout=60s", *ours, check=False)
     defined = await kubectl("get", *ours, "-o", "name")
     assert defined.stdout.strip() == ""
+
+
+async def test_beside_a_gardener_only_what_it_lacks_is_installed(garden, capsys):
+    def run(*flags: str) -> tuple[int, str, str]:
+        return espalier(capsys, f"--kubeconfig={garden.kubeconfig}", *flags)
+
+    code, printed, _ = await asyncio.to_thread(run)
+    assert code == 0
+    defined = re.findall(r"^  name: (\S+\.(?:cloud|com))$", printed, re.MULTILINE)
+    assert defined == [
+        "seedautoscalers.seedmanagement.gardener.cloud",
+        "zones.seedmanagement.gardener.cloud",
+        "scheduledscalings.autoscaling.mercari.com",
+    ]
+    await garden.kubectl("apply", "--server-side", "-f", "-", input=printed)
+    crds = [f"crd/{name}" for name in defined]
+    await garden.kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
+    # Both are of one group: ours from a definition, Gardener's from its aggregated server.
+    for kind in ("seedautoscalers.v1beta1", "managedseedsets.v1alpha1"):
+        listed = await garden.kubectl("get", f"{kind}.seedmanagement.gardener.cloud", "-A")
+        assert "No resources found" in listed.stderr
+    found = await asyncio.to_thread(run, "--tortoise-crd-patch")
+    assert found[0] == 0
+    code, _, complaint = await asyncio.to_thread(run, "--uninstall", "--crds")
+    assert (code, complaint) == (0, "")
