@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from webhook.api.meta import Draft, Int64, Model
+from webhook.api.meta import Draft, Int64, Model, says
 from webhook.api.timestamps import format_time
 
 TRUE: Final = "True"
@@ -16,8 +16,8 @@ PROGRESSING: Final = "Progressing"
 class Verdict(Model):
     """The core of a condition, all that is kept of the many conditions of Shoots."""
 
-    type: str = ""
-    status: str = ""
+    type: Annotated[str, says("what is observed")] = ""
+    status: Annotated[str, says("True, False, Unknown or Progressing")] = ""
 
 
 class Condition(Verdict):
@@ -27,14 +27,14 @@ class Condition(Verdict):
     document 001 adds `propagate`, which asks to copy the condition to the Shoot.
     """
 
-    reason: str = ""
-    message: str = ""
-    last_transition_time: str | None = None
-    last_update_time: str | None = None
-    last_heartbeat_time: str | None = None
-    observed_generation: Int64 | None = None
-    codes: tuple[str, ...] = ()
-    propagate: bool = False
+    reason: Annotated[str, says("why, as one word")] = ""
+    message: Annotated[str, says("why, for people")] = ""
+    last_transition_time: Annotated[str | None, says("when the status last changed")] = None
+    last_update_time: Annotated[str | None, says("when anything of it last changed")] = None
+    last_heartbeat_time: Annotated[str | None, says("when it was last confirmed")] = None
+    observed_generation: Annotated[Int64 | None, says("the generation that was looked at")] = None
+    codes: Annotated[tuple[str, ...], says("well-known kinds of errors")] = ()
+    propagate: Annotated[bool, says("whether it is copied to the Shoot")] = False
 
 
 V = TypeVar("V", bound=Verdict)

@@ -1,7 +1,7 @@
 """Structs of the Kubernetes kinds that are watched or written."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import field
 
@@ -16,6 +16,7 @@ from webhook.api.meta import (
     Quantity,
     Selector,
     nothing,
+    says,
 )
 
 
@@ -116,9 +117,9 @@ class Pod(Object):
 class Taint(Model):
     """What pods must tolerate to run on a Node."""
 
-    key: str = ""
-    value: str = ""
-    effect: str = ""
+    key: Annotated[str, says("the key")] = ""
+    value: Annotated[str, says("the value")] = ""
+    effect: Annotated[str, says("NoSchedule, PreferNoSchedule or NoExecute")] = ""
 
 
 class NodeSpec(Model):

@@ -36,7 +36,9 @@ class ExtensionSpec(Model):
     """What every extension object has."""
 
     type: Annotated[str, says("which extension is asked; cannot be changed")] = ""
-    class_: str = field(name="class", default="")
+    class_: Annotated[str, says("garden, seed or shoot; cannot be changed")] = field(
+        name="class", default=""
+    )
     region: Annotated[str, says("the region of the infrastructure")] = ""
     secret_ref: NamespacedReference | None = None
     provider_config: Annotated[Any, says("configuration that only the provider reads")] = None
@@ -46,14 +48,14 @@ class ExtensionSpec(Model):
 class ResourceName(Model):
     """An object that the state of an extension object refers to."""
 
-    name: str = ""
+    name: Annotated[str, says("the name that the state uses")] = ""
     resource_ref: ObjectReference = ObjectReference()
 
 
 class ExtensionStatus(Model):
     """What every extension controller reports."""
 
-    observed_generation: Int64 = 0
+    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
     state: Annotated[Any, says("what is needed to rebuild the object on another seed")] = None
     resources: tuple[ResourceName, ...] = ()
     provider_status: Annotated[Any, says("what only other parts of the provider read")] = None
@@ -71,13 +73,13 @@ class ExtensionObject(Object):
 class InfrastructureDNS(Model):
     """Names that lead to the control plane."""
 
-    apiserver: str = ""
+    apiserver: Annotated[str, says("the name of the API server")] = ""
 
 
 class InfrastructureSpec(ExtensionSpec):
     """The networks and roles that a Shoot needs."""
 
-    ssh_public_key: str = ""
+    ssh_public_key: Annotated[str, says("the key for access to machines")] = ""
     dns: InfrastructureDNS | None = None
 
 
@@ -90,7 +92,7 @@ class Infrastructure(ExtensionObject):
 class BackupInfrastructureSpec(ExtensionSpec):
     """The bucket for a Shoot's backups."""
 
-    storage_container_name: str = ""
+    storage_container_name: Annotated[str, says("the name of the bucket")] = ""
 
 
 class BackupInfrastructure(ExtensionObject):
@@ -102,32 +104,32 @@ class BackupInfrastructure(ExtensionObject):
 class DropIn(Model):
     """An addition to a unit."""
 
-    name: str = ""
-    content: str = ""
+    name: Annotated[str, says("its name")] = ""
+    content: Annotated[str, says("its text")] = ""
 
 
 class Unit(Model):
     """A systemd unit."""
 
-    name: str = ""
-    command: str = ""
-    enable: bool | None = None
-    content: str = ""
+    name: Annotated[str, says("its name")] = ""
+    command: Annotated[str, says("start, restart or stop")] = ""
+    enable: Annotated[bool | None, says("whether it starts with the machine")] = None
+    content: Annotated[str, says("its text")] = ""
     drop_ins: tuple[DropIn, ...] = field(name="drop-ins", default=())
 
 
 class SecretKey(Model):
     """A value in a Secret."""
 
-    name: str = ""
-    data_key: str = ""
+    name: Annotated[str, says("the Secret")] = ""
+    data_key: Annotated[str, says("the key in it")] = ""
 
 
 class InlineContent(Model):
     """Content as text, or base64 with encoding `b64`."""
 
-    encoding: str = ""
-    data: str = ""
+    encoding: Annotated[str, says("empty, or b64")] = ""
+    data: Annotated[str, says("the content")] = ""
 
 
 class FileContent(Model):
@@ -140,7 +142,7 @@ class FileContent(Model):
 class File(Model):
     """A file on a machine."""
 
-    path: str = ""
+    path: Annotated[str, says("where it lies")] = ""
     permissions: Annotated[Int32 | None, says("mode bits as a number, 0644 in YAML")] = None
     content: FileContent = FileContent()
 
@@ -168,13 +170,13 @@ class MachineCloudConfig(ExtensionObject):
 class WorkerPoolSpec(ExtensionSpec):
     """One pool of machines, as its provider gets it."""
 
-    cloud_config: str = ""
-    infrastructure_provider_status: Any = None
+    cloud_config: Annotated[str, says("the configuration of the machines, base64")] = ""
+    infrastructure_provider_status: Annotated[Any, says("what the Infrastructure became")] = None
     minimum: Annotated[Int32, says("the smallest number of nodes, over all zones")] = 0
     maximum: Annotated[Int32, says("the largest number of nodes, at least one a zone")] = 0
-    max_surge: IntOrString | None = None
-    max_unavailable: IntOrString | None = None
-    zones: tuple[str, ...] = ()
+    max_surge: Annotated[IntOrString | None, says("nodes too many during an update")] = None
+    max_unavailable: Annotated[IntOrString | None, says("nodes missing during an update")] = None
+    zones: Annotated[tuple[str, ...], says("zones that the nodes are spread over")] = ()
 
 
 class WorkerPool(ExtensionObject):
@@ -186,7 +188,7 @@ class WorkerPool(ExtensionObject):
 class GenericSpec(ExtensionSpec):
     """Whatever a provider wants to know of the Shoot."""
 
-    shoot_spec: Any = None
+    shoot_spec: Annotated[Any, says("a copy of the spec of the Shoot")] = None
 
 
 class Generic(ExtensionObject):
@@ -198,27 +200,35 @@ class Generic(ExtensionObject):
 class PoolNodeTemplate(Model):
     """The nodes of a pool."""
 
-    capacity: Mapping[str, Quantity] = field(default_factory=nothing)
-    virtual_capacity: Mapping[str, Quantity] = field(default_factory=nothing)
+    capacity: Annotated[Mapping[str, Quantity], says("what a node can carry")] = field(
+        default_factory=nothing
+    )
+    virtual_capacity: Annotated[
+        Mapping[str, Quantity], says("further resources that it has by name only")
+    ] = field(default_factory=nothing)
 
 
 class Pool(Model):
     """One pool in a Worker."""
 
-    name: str = ""
-    machine_type: str = ""
-    minimum: Int32 = 0
-    maximum: Int32 = 0
-    max_surge: IntOrString | None = None
-    max_unavailable: IntOrString | None = None
-    zones: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=nothing)
-    annotations: Mapping[str, str] = field(default_factory=nothing)
+    name: Annotated[str, says("the name of the pool")] = ""
+    machine_type: Annotated[str, says("the machine type")] = ""
+    minimum: Annotated[Int32, says("the smallest number of nodes, over all zones")] = 0
+    maximum: Annotated[Int32, says("the largest number of nodes, over all zones")] = 0
+    max_surge: Annotated[IntOrString | None, says("nodes too many during an update")] = None
+    max_unavailable: Annotated[IntOrString | None, says("nodes missing during an update")] = None
+    zones: Annotated[tuple[str, ...], says("zones in the order of the definition")] = ()
+    labels: Annotated[Mapping[str, str], says("labels of the nodes")] = field(
+        default_factory=nothing
+    )
+    annotations: Annotated[Mapping[str, str], says("annotations of the nodes")] = field(
+        default_factory=nothing
+    )
     taints: tuple[NodeTaint, ...] = ()
     node_template: PoolNodeTemplate | None = None
-    priority: Int32 | None = None
-    update_strategy: str = ""
-    architecture: str | None = None
+    priority: Annotated[Int32 | None, says("which pool grows first")] = None
+    update_strategy: Annotated[str, says("how nodes are updated")] = ""
+    architecture: Annotated[str | None, says("amd64 or arm64")] = None
 
 
 class WorkerSpec(ExtensionSpec):
@@ -230,9 +240,9 @@ class WorkerSpec(ExtensionSpec):
 class PoolDeployment(Model):
     """A MachineDeployment that a Worker became."""
 
-    name: str = ""
-    minimum: Int32 = 0
-    maximum: Int32 = 0
+    name: Annotated[str, says("the MachineDeployment")] = ""
+    minimum: Annotated[Int32, says("its smallest number of machines")] = 0
+    maximum: Annotated[Int32, says("its largest number of machines")] = 0
 
 
 class WorkerStatus(ExtensionStatus):

@@ -25,9 +25,9 @@ from webhook.api.meta import (
 class ClassReference(Model):
     """The MachineClass that machines are made from."""
 
-    api_group: str = ""
-    kind: str = ""
-    name: str = ""
+    api_group: Annotated[str, says("the group of the class")] = ""
+    kind: Annotated[str, says("MachineClass")] = ""
+    name: Annotated[str, says("the name of the class")] = ""
 
 
 class NodeTemplateSpec(Model):
@@ -47,7 +47,9 @@ class MachineSpec(Model):
     """What a machine is made from, and what became of it."""
 
     class_: ClassReference = field(name="class", default=ClassReference())
-    provider_id: str = field(name="providerID", default="")
+    provider_id: Annotated[str, says("how the infrastructure knows the machine")] = field(
+        name="providerID", default=""
+    )
     node_template: NodeTemplate = NodeTemplate()
 
 
@@ -61,33 +63,35 @@ class MachineTemplate(Model):
 class MachineOperation(Model):
     """What happened last to a machine."""
 
-    type: str = ""
-    state: str = ""
-    description: str = ""
-    error_code: str = ""
-    last_update_time: str | None = None
+    type: Annotated[str, says("Create, Update, HealthCheck, Delete or Drain")] = ""
+    state: Annotated[str, says("Processing, Failed or Successful")] = ""
+    description: Annotated[str, says("what happened")] = ""
+    error_code: Annotated[str, says("the kind of error")] = ""
+    last_update_time: Annotated[str | None, says("when this was written")] = None
 
 
 class FailedMachine(Model):
     """A machine that failed, and why."""
 
-    name: str = ""
-    provider_id: str = field(name="providerID", default="")
-    owner_ref: str = ""
+    name: Annotated[str, says("the name of the machine")] = ""
+    provider_id: Annotated[str, says("how the infrastructure knows it")] = field(
+        name="providerID", default=""
+    )
+    owner_ref: Annotated[str, says("the set that it belongs to")] = ""
     last_operation: MachineOperation = MachineOperation()
 
 
 class MachineRollingUpdate(Model):
     """How many machines may be too many or too few during an update."""
 
-    max_surge: IntOrString | None = None
-    max_unavailable: IntOrString | None = None
+    max_surge: Annotated[IntOrString | None, says("machines that may be too many")] = None
+    max_unavailable: Annotated[IntOrString | None, says("machines that may be missing")] = None
 
 
 class MachineStrategy(Model):
     """How machines get a changed template."""
 
-    type: str = ""
+    type: Annotated[str, says("RollingUpdate, Recreate or InPlaceUpdate")] = ""
     rolling_update: MachineRollingUpdate | None = None
     in_place_update: MachineRollingUpdate | None = None
 
@@ -99,7 +103,9 @@ class MachineDeploymentSpec(Model):
     selector: Selector = Selector()
     template: MachineTemplate = MachineTemplate()
     strategy: MachineStrategy = MachineStrategy()
-    min_ready_seconds: Int32 = 0
+    min_ready_seconds: Annotated[
+        Int32, says("seconds until a ready machine counts as available")
+    ] = 0
     paused: Annotated[bool, says("whether updates are held back")] = False
     pool_minimum: Annotated[
         Int32 | None, says("the smallest number of nodes of the whole pool, over all zones")
@@ -125,12 +131,12 @@ class MachineDeploymentSpec(Model):
 class MachineDeploymentStatus(Model):
     """How many machines there are."""
 
-    observed_generation: Int64 = 0
-    replicas: Int32 = 0
-    updated_replicas: Int32 = 0
-    ready_replicas: Int32 = 0
-    available_replicas: Int32 = 0
-    unavailable_replicas: Int32 = 0
+    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
+    replicas: Annotated[Int32, says("machines that exist")] = 0
+    updated_replicas: Annotated[Int32, says("machines of the present template")] = 0
+    ready_replicas: Annotated[Int32, says("machines that are ready")] = 0
+    available_replicas: Annotated[Int32, says("machines that are available")] = 0
+    unavailable_replicas: Annotated[Int32, says("machines that are missing")] = 0
     conditions: tuple[Condition, ...] = ()
     failed_machines: tuple[FailedMachine, ...] = ()
 
@@ -148,16 +154,18 @@ class MachineSetSpec(Model):
     replicas: Annotated[Int32, says("the number of machines wanted", minimum=0)] = 0
     selector: Selector = Selector()
     template: MachineTemplate = MachineTemplate()
-    min_ready_seconds: Int32 = 0
+    min_ready_seconds: Annotated[
+        Int32, says("seconds until a ready machine counts as available")
+    ] = 0
 
 
 class MachineSetStatus(Model):
     """How many machines of a template there are."""
 
-    observed_generation: Int64 = 0
-    replicas: Int32 = 0
-    ready_replicas: Int32 = 0
-    available_replicas: Int32 = 0
+    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
+    replicas: Annotated[Int32, says("machines that exist")] = 0
+    ready_replicas: Annotated[Int32, says("machines that are ready")] = 0
+    available_replicas: Annotated[Int32, says("machines that are available")] = 0
     conditions: tuple[Condition, ...] = ()
     failed_machines: tuple[FailedMachine, ...] = ()
 
@@ -172,14 +180,14 @@ class MachineSet(Object):
 class CurrentStatus(Model):
     """Where a machine is in its life."""
 
-    phase: str = ""
-    last_update_time: str | None = None
+    phase: Annotated[str, says("Pending, Running, Unknown, Failed, Terminating …")] = ""
+    last_update_time: Annotated[str | None, says("when this was written")] = None
 
 
 class MachineStatus(Model):
     """What is known of a machine."""
 
-    node: str = ""
+    node: Annotated[str, says("the Node that it became")] = ""
     current_status: CurrentStatus = CurrentStatus()
     last_operation: MachineOperation = MachineOperation()
     conditions: tuple[Condition, ...] = ()
@@ -195,12 +203,16 @@ class Machine(Object):
 class ClassNodeTemplate(Model):
     """The Node that a machine of this class becomes."""
 
-    capacity: Mapping[str, Quantity] = field(default_factory=nothing)
-    virtual_capacity: Mapping[str, Quantity] = field(default_factory=nothing)
-    instance_type: str = ""
-    region: str = ""
-    zone: str = ""
-    architecture: str | None = None
+    capacity: Annotated[Mapping[str, Quantity], says("what the Node can carry")] = field(
+        default_factory=nothing
+    )
+    virtual_capacity: Annotated[
+        Mapping[str, Quantity], says("further resources that it has by name only")
+    ] = field(default_factory=nothing)
+    instance_type: Annotated[str, says("the machine type")] = ""
+    region: Annotated[str, says("the region")] = ""
+    zone: Annotated[str, says("the zone")] = ""
+    architecture: Annotated[str | None, says("amd64 or arm64")] = None
 
 
 class MachineClass(Object):

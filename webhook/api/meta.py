@@ -94,10 +94,14 @@ class Metadata(Model):
 class TemplateMetadata(Model):
     """The part of the metadata that a template may give to the objects made from it."""
 
-    name: str = ""
-    namespace: str = ""
-    labels: Mapping[str, str] = msgspec.field(default_factory=nothing)
-    annotations: Mapping[str, str] = msgspec.field(default_factory=nothing)
+    name: Annotated[str, says("the name, where a template may give one")] = ""
+    namespace: Annotated[str, says("the namespace, where a template may give one")] = ""
+    labels: Annotated[Mapping[str, str], says("labels of what is made")] = msgspec.field(
+        default_factory=nothing
+    )
+    annotations: Annotated[Mapping[str, str], says("annotations of what is made")] = msgspec.field(
+        default_factory=nothing
+    )
 
 
 class Object(Model):
@@ -141,55 +145,57 @@ class Object(Model):
 class SelectorTerm(Model):
     """One condition on a label."""
 
-    key: str = ""
-    operator: str = ""
-    values: tuple[str, ...] = ()
+    key: Annotated[str, says("the label")] = ""
+    operator: Annotated[str, says("In, NotIn, Exists or DoesNotExist")] = ""
+    values: Annotated[tuple[str, ...], says("values, for In and NotIn")] = ()
 
 
 class Selector(Model):
     """A label selector as written; `webhook.api.selectors` matches it."""
 
-    match_labels: Mapping[str, str] = msgspec.field(default_factory=nothing)
+    match_labels: Annotated[Mapping[str, str], says("labels that an object must have")] = (
+        msgspec.field(default_factory=nothing)
+    )
     match_expressions: tuple[SelectorTerm, ...] = ()
 
 
 class LocalReference(Model):
     """A reference to an object by name, in the same namespace or cluster-scoped."""
 
-    name: str = ""
+    name: Annotated[str, says("the name of the object")] = ""
 
 
 class NamespacedReference(Model):
     """A reference to an object by name and namespace."""
 
-    name: str = ""
-    namespace: str = ""
+    name: Annotated[str, says("the name of the object")] = ""
+    namespace: Annotated[str, says("its namespace")] = ""
 
 
 class ObjectReference(Model):
     """A reference to an object of any kind."""
 
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
+    api_version: Annotated[str, says("group and version of the object")] = ""
+    kind: Annotated[str, says("its kind")] = ""
+    name: Annotated[str, says("its name")] = ""
+    namespace: Annotated[str, says("its namespace")] = ""
+    uid: Annotated[str, says("its uid")] = ""
 
 
 class LastOperation(Model):
     """What a controller did last to an object, and how it went."""
 
-    type: str = ""
-    state: str = ""
-    progress: Int32 = 0
-    description: str = ""
-    last_update_time: str = ""
+    type: Annotated[str, says("Create, Reconcile, Delete, Migrate or Restore")] = ""
+    state: Annotated[str, says("Processing, Succeeded, Error, Failed, Pending or Aborted")] = ""
+    progress: Annotated[Int32, says("percent that is done")] = 0
+    description: Annotated[str, says("what is going on")] = ""
+    last_update_time: Annotated[str, says("when this was written")] = ""
 
 
 class LastError(Model):
     """An error that a controller met."""
 
-    description: str = ""
-    codes: tuple[str, ...] = ()
-    last_update_time: str | None = None
-    task_id: str = msgspec.field(name="taskID", default="")
+    description: Annotated[str, says("what went wrong")] = ""
+    codes: Annotated[tuple[str, ...], says("well-known kinds of errors")] = ()
+    last_update_time: Annotated[str | None, says("when this was written")] = None
+    task_id: Annotated[str, says("the step that failed")] = msgspec.field(name="taskID", default="")

@@ -32,7 +32,7 @@ class RegistrationDeployment(Model):
     """How a controller gets into seeds."""
 
     type: Annotated[str, says("how it is deployed; only helm is acted on")] = ""
-    provider_config: Any = None
+    provider_config: Annotated[Any, says("what is deployed")] = None
     policy: Annotated[str, says("OnDemand, Always or AlwaysExceptNoShoots")] = ""
     seed_selector: Selector | None = None
     deployment_refs: tuple[LocalReference, ...] = ()
@@ -64,7 +64,7 @@ class ControllerInstallationStatus(Model):
     """How the installation went."""
 
     conditions: tuple[Condition, ...] = ()
-    provider_status: Any = None
+    provider_status: Annotated[Any, says("what the deployer reports")] = None
 
 
 class ControllerInstallation(Object):
@@ -91,20 +91,20 @@ class GardenBackupInfrastructure(Object):
 class GardenerData(Model):
     """Something that Gardener itself needs to restore a Shoot."""
 
-    name: str = ""
-    type: str = ""
-    data: Any = None
-    labels: Mapping[str, str] = field(default_factory=nothing)
+    name: Annotated[str, says("its name")] = ""
+    type: Annotated[str, says("what it is")] = ""
+    data: Annotated[Any, says("the data")] = None
+    labels: Annotated[Mapping[str, str], says("its labels")] = field(default_factory=nothing)
 
 
 class ExtensionState(Model):
     """The state of one extension object."""
 
-    kind: str = ""
-    name: str = ""
-    purpose: str | None = None
-    state: Any = None
-    resources: Any = None
+    kind: Annotated[str, says("the kind of the object")] = ""
+    name: Annotated[str, says("its name")] = ""
+    purpose: Annotated[str | None, says("its purpose, where a kind has several")] = None
+    state: Annotated[Any, says("its state")] = None
+    resources: Annotated[Any, says("what the state refers to")] = None
 
 
 class ShootStateSpec(Model):
@@ -112,14 +112,14 @@ class ShootStateSpec(Model):
 
     gardener: tuple[GardenerData, ...] = ()
     extensions: tuple[ExtensionState, ...] = ()
-    resources: tuple[Any, ...] = ()
+    resources: Annotated[tuple[Any, ...], says("objects that states refer to")] = ()
 
 
 class ShootReference(Model):
     """The Shoot of a state, as document 001 writes it."""
 
-    name: str = ""
-    project: str = ""
+    name: Annotated[str, says("the name of the Shoot")] = ""
+    project: Annotated[str, says("its project")] = ""
 
 
 class ShootState(Object):
@@ -133,8 +133,8 @@ class ShootState(Object):
 class DomainSelection(Model):
     """Domains that a provider serves, or does not."""
 
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    include: Annotated[tuple[str, ...], says("domains that are served")] = ()
+    exclude: Annotated[tuple[str, ...], says("domains that are not")] = ()
 
 
 class DNSProviderSpec(Model):
@@ -158,7 +158,7 @@ class DNSEntrySpec(Model):
     dns_name: Annotated[str, says("the full name of the record; cannot be changed")] = ""
     ttl: Annotated[Int64 | None, says("how many seconds an answer may be kept")] = None
     targets: Annotated[tuple[str, ...], says("addresses, or one name")] = ()
-    text: tuple[str, ...] = ()
+    text: Annotated[tuple[str, ...], says("texts of a TXT record")] = ()
 
 
 class DNSEntry(Object):
@@ -172,28 +172,30 @@ class EtcdSpec(Model):
     """How many members an etcd has; the rest is etcd-druid's."""
 
     replicas: Annotated[Int32, says("the number of members")] = 0
-    labels: Mapping[str, str] = field(default_factory=nothing)
+    labels: Annotated[Mapping[str, str], says("labels of what is made")] = field(
+        default_factory=nothing
+    )
     selector: Selector | None = None
 
 
 class EtcdMember(Model):
     """One member of an etcd."""
 
-    name: str = ""
-    id: str | None = None
-    role: str | None = None
-    status: str = ""
+    name: Annotated[str, says("its name")] = ""
+    id: Annotated[str | None, says("how etcd knows it")] = None
+    role: Annotated[str | None, says("Leader or Member")] = None
+    status: Annotated[str, says("Ready, NotReady or Unknown")] = ""
 
 
 class EtcdStatus(Model):
     """How an etcd is."""
 
-    observed_generation: Int64 | None = None
+    observed_generation: Annotated[Int64 | None, says("the generation that was acted on")] = None
     conditions: tuple[Condition, ...] = ()
     members: tuple[EtcdMember, ...] = ()
-    replicas: Int32 = 0
-    ready_replicas: Int32 = 0
-    ready: bool | None = None
+    replicas: Annotated[Int32, says("members that exist")] = 0
+    ready_replicas: Annotated[Int32, says("members that are ready")] = 0
+    ready: Annotated[bool | None, says("whether it can be used")] = None
 
 
 class Etcd(Object):

@@ -77,14 +77,14 @@ class ScheduledScalingSpec(Model):
 class ScalingWindow(Model):
     """One window, from its start up to but not including its finish."""
 
-    start: str = ""
-    finish: str = ""
+    start: Annotated[str, says("when it opens")] = ""
+    finish: Annotated[str, says("when it closes")] = ""
 
 
 class ScheduledScalingStatus(Model):
     """Where a schedule stands."""
 
-    observed_generation: Int64 = 0
+    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
     phase: Annotated[
         str,
         says("Pending, Active, Completed or Failed"),
@@ -108,15 +108,21 @@ class TortoiseTargets(Model):
     """What a Tortoise scales."""
 
     scale_target_ref: ObjectReference = ObjectReference()
-    horizontal_pod_autoscaler_name: str | None = None
+    horizontal_pod_autoscaler_name: Annotated[
+        str | None, says("the HPA, where it is not made by Tortoise")
+    ] = None
 
 
 class ContainerResourcePolicy(Model):
     """Bounds on what a container gets."""
 
-    container_name: str = ""
-    min_allocated_resources: Mapping[str, Quantity] = field(default_factory=nothing)
-    max_allocated_resources: Mapping[str, Quantity] = field(default_factory=nothing)
+    container_name: Annotated[str, says("the container's name")] = ""
+    min_allocated_resources: Annotated[Mapping[str, Quantity], says("the smallest requests")] = (
+        field(default_factory=nothing)
+    )
+    max_allocated_resources: Annotated[Mapping[str, Quantity], says("the largest requests")] = (
+        field(default_factory=nothing)
+    )
 
 
 class Recommender(Model):
@@ -132,10 +138,10 @@ class TortoiseSpec(Model):
     """What a Tortoise scales, and within which bounds."""
 
     target_refs: TortoiseTargets = TortoiseTargets()
-    update_mode: str = ""
+    update_mode: Annotated[str, says("Off, Auto or Emergency")] = ""
     resource_policy: tuple[ContainerResourcePolicy, ...] = ()
-    deletion_policy: str = ""
-    max_replicas: Int32 | None = None
+    deletion_policy: Annotated[str, says("DeleteAll or NoDelete")] = ""
+    max_replicas: Annotated[Int32 | None, says("the most replicas")] = None
     recommenders: Annotated[
         tuple[Recommender, ...], says("recommenders that stand in for Tortoise's own")
     ] = ()
@@ -144,12 +150,16 @@ class TortoiseSpec(Model):
 class ReplicaSlot(Model):
     """The replicas recommended for one hour of a week."""
 
-    from_: Int32 = field(name="from", default=0)
-    to: Int32 = 0
-    week_day: str | None = field(name="weekday", default=None)
-    time_zone: str = field(name="timezone", default="")
-    value: Int32 = 0
-    updated_at: str | None = None
+    from_: Annotated[Int32, says("the hour it begins")] = field(name="from", default=0)
+    to: Annotated[Int32, says("the hour it ends")] = 0
+    week_day: Annotated[str | None, says("the day of the week")] = field(
+        name="weekday", default=None
+    )
+    time_zone: Annotated[str, says("the time zone of the hours")] = field(
+        name="timezone", default=""
+    )
+    value: Annotated[Int32, says("the replicas recommended")] = 0
+    updated_at: Annotated[str | None, says("when it was learned")] = None
 
 
 class HorizontalRecommendations(Model):
@@ -182,15 +192,17 @@ class Recommendations(Model):
 class TortoiseTargetsStatus(Model):
     """What a Tortoise works with."""
 
-    horizontal_pod_autoscaler: str = ""
+    horizontal_pod_autoscaler: Annotated[str, says("the HPA it works with")] = ""
     scale_target_ref: ObjectReference = ObjectReference()
 
 
 class ContainerRequests(Model):
     """The requests that a Tortoise gives to a container."""
 
-    container_name: str = ""
-    resource: Mapping[str, Quantity] = field(default_factory=nothing)
+    container_name: Annotated[str, says("the container's name")] = ""
+    resource: Annotated[Mapping[str, Quantity], says("the requests")] = field(
+        default_factory=nothing
+    )
 
 
 class TortoiseConditions(Model):
@@ -198,7 +210,7 @@ class TortoiseConditions(Model):
 
     tortoise_conditions: tuple[Condition, ...] = ()
     container_resource_requests: tuple[ContainerRequests, ...] = ()
-    container_recommendation_from_vpa: Any = field(
+    container_recommendation_from_vpa: Annotated[Any, says("what the VPA recommends")] = field(
         name="containerRecommendationFromVPA", default=None
     )
 
@@ -206,7 +218,9 @@ class TortoiseConditions(Model):
 class TortoiseStatus(Model):
     """What a Tortoise knows and recommends."""
 
-    tortoise_phase: str = ""
+    tortoise_phase: Annotated[
+        str, says("Initializing, GatheringData, Working, PartlyWorking, Emergency …")
+    ] = ""
     conditions: TortoiseConditions = TortoiseConditions()
     recommendations: Recommendations = Recommendations()
     targets: TortoiseTargetsStatus = TortoiseTargetsStatus()
