@@ -8,6 +8,8 @@ from webhook.controllers.care import CARE
 from webhook.controllers.managedseed.controller import MANAGED_SEED
 from webhook.controllers.managedseedset.controller import MANAGED_SEED_SET
 from webhook.controllers.regions import REGIONS
+from webhook.controllers.scaling.floors import FLOORS
+from webhook.controllers.scaling.standing import STANDING
 from webhook.controllers.seedautoscaler.controller import SEED_AUTOSCALER
 from webhook.runtime.rows import Controller
 
@@ -19,5 +21,7 @@ CONTROLLERS: Final[tuple[Controller, ...]] = (
     MANAGED_SEED_SET,
     SEED_AUTOSCALER,
     *BRIDGE,
+    STANDING,
+    *FLOORS,
 )
 """Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""

@@ -105,7 +105,8 @@ def _kinds_of_registration(registration: ControllerRegistration) -> Iterable[str
 
 
 def _tortoise_of_scaling(scaling: ScheduledScaling) -> Iterable[str]:
-    return (str(ObjectKey(scaling.namespace, scaling.spec.target_refs.tortoise_name)),)
+    tortoise = ObjectKey(scaling.namespace, scaling.spec.target_refs.tortoise_name)
+    return (str(tortoise), scaling.namespace)
 
 
 def _autoscaler_of_tortoise(tortoise: Tortoise) -> Iterable[str]:
@@ -114,7 +115,7 @@ def _autoscaler_of_tortoise(tortoise: Tortoise) -> Iterable[str]:
 
 def _tortoise_in_notes(obj: Tortoise | HorizontalPodAutoscaler) -> Iterable[str]:
     found = notes.parse(obj.metadata.annotations.get(notes.ANNOTATION))
-    return (str(ObjectKey(obj.namespace, found.tortoise)),) if found else ()
+    return (str(ObjectKey(obj.namespace, found.tortoise)), obj.namespace) if found else ()
 
 
 def _series(obj: Object) -> Iterable[str]:
@@ -200,14 +201,14 @@ REGISTRATIONS_BY_KIND: Final = Index(
 """ControllerRegistrations by the `kind/type` that they are primary for."""
 
 SCALINGS_BY_TORTOISE: Final = Index("scalings_by_tortoise", ScheduledScaling, _tortoise_of_scaling)
-"""ScheduledScalings by the key of their Tortoise."""
+"""ScheduledScalings by the key of their Tortoise, and by their namespace."""
 
 TORTOISES_BY_AUTOSCALER: Final = Index("tortoises_by_autoscaler", Tortoise, _autoscaler_of_tortoise)
 """Tortoises by the key of their HorizontalPodAutoscaler."""
 
 NOTED_TORTOISES: Final = Index("noted_tortoises", Tortoise, _tortoise_in_notes)
 NOTED_AUTOSCALERS: Final = Index("noted_autoscalers", HorizontalPodAutoscaler, _tortoise_in_notes)
-"""What carries notes of raised values, by the key of the Tortoise that they name."""
+"""What carries notes of raised values, by the Tortoise that they name, and by namespace."""
 
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,

@@ -1,14 +1,11 @@
 """tortoise.constraints: the floors of now in the status, and hours that a window must not teach."""
 
-from typing import Any
-
-from webhook.admission import drafts
 from webhook.admission.decision import Request
 from webhook.admission.rules import floors
 from webhook.api.core import HorizontalPodAutoscaler
-from webhook.api.meta import Draft, ObjectKey, Raw
+from webhook.api.meta import Draft, ObjectKey
 from webhook.api.scaling import Tortoise
-from webhook.domain import learning, schedules
+from webhook.domain import constraints, learning, schedules
 from webhook.domain.floors import Floors
 from webhook.state.snapshot import Snapshot
 
@@ -17,32 +14,9 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
     """Put back what Tortoise's whole-status writes erase, and hold its replica slots."""
     meant = floors.take_meant(draft, request, snapshot)
     held = floors.held(request.key, snapshot) if meant is None else meant
-    constrain(draft, held)
+    constraints.constrain(draft, held)
     if snapshot.options.scaling.unlearn and _must_not_learn(request, held, snapshot):
         learning.hold_slots(draft, request.old_raw() or {})
-
-
-def constrain(draft: Draft, held: Floors) -> None:
-    """Record the floors as constraints, or take the record away."""
-    if not held:
-        status = draft.get("status")
-        recommendations = status.get("recommendations") if isinstance(status, dict) else None
-        if isinstance(recommendations, dict):
-            recommendations.pop("constraints", None)
-        return
-    drafts.section(draft, "status", "recommendations")["constraints"] = _constraints(held)
-
-
-def _constraints(held: Floors) -> Raw:
-    constraints: dict[str, Any] = {}
-    if held.replicas is not None:
-        constraints["minimumMinReplicas"] = held.replicas
-    if held.resources:
-        constraints["minAllocatedResources"] = [
-            {"containerName": container, "minAllocatedResources": dict(amounts)}
-            for container, amounts in sorted(held.resources.items())
-        ]
-    return constraints
 
 
 def _must_not_learn(request: Request, held: Floors, snapshot: Snapshot) -> bool:
