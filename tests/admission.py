@@ -109,19 +109,21 @@ def decide(
     around: Iterable[Mapping[str, Any]] = (),
     options: Options | None = None,
     allowed: bool = False,
+    *,
+    at: datetime = NOW,
 ) -> Decision:
     """Ask twice, as the server does: what the first round misses is absent in the second."""
     table = Table(row for row in POLICIES if row.name == policy)
     assert table.policies, policy
     objects = [read(raw) for raw in around]
-    snapshot = Snapshot.of(objects, taken_at=NOW, options=options)
+    snapshot = Snapshot.of(objects, taken_at=at, options=options)
     decision = getattr(table, half)(request, snapshot)
     if isinstance(decision, Needs):
         answers = {
             question: None if isinstance(question, Get) else allowed
             for question in decision.questions
         }
-        snapshot = Snapshot.of(objects, taken_at=NOW, options=options, answers=answers)
+        snapshot = Snapshot.of(objects, taken_at=at, options=options, answers=answers)
         decision = getattr(table, half)(request, snapshot)
     assert isinstance(decision, Decision), decision
     return decision

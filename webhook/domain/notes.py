@@ -45,15 +45,16 @@ def parse(text: Any) -> Notes | None:
 def write(draft: Draft, notes: Notes | None) -> None:
     """Put notes into an object, or take them away once nothing is owed."""
     metadata = draft.setdefault("metadata", {})
-    annotations: dict[str, str] = dict(metadata.get("annotations") or {})
+    annotations: dict[str, str] = metadata.get("annotations") or {}
     if notes is not None and notes.values:
-        annotations[ANNOTATION] = msgspec.json.encode(notes).decode()
-    else:
-        annotations.pop(ANNOTATION, None)
-    if annotations or metadata.get("annotations"):
-        metadata["annotations"] = annotations
-    if not annotations:
-        metadata.pop("annotations", None)
+        text = msgspec.json.encode(notes).decode()
+        metadata["annotations"] = {**annotations, ANNOTATION: text}
+    elif ANNOTATION in annotations:
+        kept = {key: value for key, value in annotations.items() if key != ANNOTATION}
+        if kept:
+            metadata["annotations"] = kept
+        else:
+            del metadata["annotations"]
 
 
 def carried(raw: Raw, old: Raw | None) -> Notes | None:
@@ -80,7 +81,9 @@ def settle_tortoise(draft: Draft, old: Raw | None, floors: Floors) -> None:
         entry = _entry(entries, container, notes)
         _settle_entry(entry, container, notes, floors.resources.get(container, {}))
     entries = [entry for entry in entries if not _is_spent(entry, notes)]
-    notes.made = [name for name in notes.made if any(e["containerName"] == name for e in entries)]
+    notes.made = [
+        name for name in notes.made if any(e.get("containerName") == name for e in entries)
+    ]
     if entries or spec.get("resourcePolicy"):
         spec["resourcePolicy"] = entries
     if not entries:
@@ -111,8 +114,8 @@ def _settle_entry(entry: Draft, container: str, notes: Notes, floors: Raw) -> No
             _settle_field(amounts, resource, note, notes, floor)
         if amounts:
             entry[bound] = amounts
-        else:
-            entry.pop(bound, None)
+        elif entry.get(bound):
+            del entry[bound]
 
 
 def _noted(notes: Notes, prefix: str) -> Iterable[str]:
@@ -121,7 +124,8 @@ def _noted(notes: Notes, prefix: str) -> Iterable[str]:
 
 def _is_spent(entry: Draft, notes: Notes) -> bool:
     """Tell an entry that we made and that holds nothing any more."""
-    return entry.keys() <= {"containerName"} and entry["containerName"] in notes.made
+    holds = any(value for key, value in entry.items() if key != "containerName")
+    return not holds and entry.get("containerName") in notes.made
 
 
 def _settle_field(holder: Draft, name: str, key: str, notes: Notes, floor: Value | None) -> None:

@@ -105,9 +105,9 @@ def write_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
 def write_status(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
     """Say how the record in a Tortoise's status has to change."""
     raw = snapshot.raw(Tortoise, tortoise.key)
-    if raw is None or not is_recorded(snapshot):
-        return None
     effect = effect_on(tortoise.key, snapshot)
+    if raw is None or (effect.held and not is_recorded(snapshot)):
+        return None
     draft = _copy(raw)
     constraints.constrain(draft, effect.held)
     patch = _patch(_TORTOISE, tortoise, raw, draft, effect.held)
@@ -125,8 +125,12 @@ def _patch(kind: Any, obj: Object, raw: Raw, draft: Draft, held: Floors) -> Patc
     change = patches.merge_diff(raw, draft)
     if not change:
         return None
-    annotations = change.setdefault("metadata", {}).setdefault("annotations", {})
-    annotations[names.SCALING_FLOORS] = msgspec.json.encode(held).decode()
+    metadata = change.setdefault("metadata", {})
+    annotations = metadata.get("annotations", {})
+    if annotations is None:  # all of them go, and one comes
+        annotations = dict.fromkeys(obj.metadata.annotations)
+    meant = msgspec.json.encode(held).decode()
+    metadata["annotations"] = {**annotations, names.SCALING_FLOORS: meant}
     return Patch(kind, obj.key, change, obj.uid, obj.resource_version)
 
 

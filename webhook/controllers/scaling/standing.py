@@ -76,14 +76,14 @@ def _status(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -
     active = standing.phase == "Active"
     floors = scaling.spec.strategy.static if active else None
     wanted: Draft = {
-        "observedGeneration": scaling.metadata.generation,
+        "observedGeneration": scaling.metadata.generation or None,
         "phase": standing.phase,
         "message": standing.message or None,
         "window": _window(standing.window, scaling),
         "floors": msgspec.to_builtins(floors) if floors is not None else None,
     }
     present: Draft = msgspec.to_builtins(scaling.status)
-    change = {key: value for key, value in wanted.items() if present.get(key) != value}
+    change = {key: value for key, value in wanted.items() if (present.get(key) or None) != value}
     drafts: list[Draft] = [msgspec.to_builtins(each) for each in scaling.status.conditions]
     changed = False
     for name, (status, reason, message) in _observed(scaling, active, snapshot).items():
