@@ -15,6 +15,8 @@ PODS = "/api/v1/namespaces/{ns}/pods"
 SERVICES = "/api/v1/namespaces/{ns}/services"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/{ns}/deployments"
 WIDGETS = "/apis/{group}/v1/namespaces/{ns}/widgets"
+GONE = "/api/v1/namespaces/{ns}-gone/configmaps"
+GONE_WIDGETS = "/apis/{group}/v1/namespaces/{ns}-gone/widgets"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 LIMIT = 3 * 1024 * 1024
 
@@ -219,6 +221,8 @@ BAD_REQUESTS = (
         {"metadata": {"name": "new"}, "data": {"a": "%"}},
     ),
     # Places.
+    Bad("a namespace that is not there", "POST", GONE, config_map()),
+    Bad("a custom resource in such a namespace", "POST", GONE_WIDGETS, widget()),
     Bad(
         "another namespace than the path says",
         "POST",

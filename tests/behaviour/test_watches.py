@@ -5,7 +5,7 @@ import asyncio
 import orjson
 import pytest
 
-from tests.behaviour.bad_requests import MERGE_PATCH, config_map
+from tests.behaviour.bad_requests import MERGE_PATCH
 from tests.behaviour.waiting import events, take
 
 pytestmark = pytest.mark.timeout(60)
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.timeout(60)
 
 @pytest.fixture
 def path(namespace):
-    return f"/api/v1/namespaces/{namespace}/configmaps"
+    """Secrets, since clusters put objects of other kinds into each namespace by themselves."""
+    return f"/api/v1/namespaces/{namespace}/secrets"
 
 
 async def send(session, method, path, code=(200, 201), **more):
@@ -24,7 +25,8 @@ async def send(session, method, path, code=(200, 201), **more):
 
 
 async def create(session, path, name, **metadata):
-    return await send(session, "POST", path, json=config_map(name, metadata=metadata))
+    obj = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata}}
+    return await send(session, "POST", path, json=obj)
 
 
 async def patch(session, path, change):
@@ -42,14 +44,14 @@ async def now(session, path):
 async def test_a_watch_tells_what_happens_after_a_version(session, path):
     version = await now(session, path)
     await create(session, path, "a")
-    await patch(session, f"{path}/a", {"data": {"x": "1"}})
+    await patch(session, f"{path}/a", {"data": {"x": "MQ=="}})
     await send(session, "DELETE", f"{path}/a")
     received = await take(3, session, path, resourceVersion=version)
     assert told(received) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
     versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in received]
     assert versions == sorted(set(versions))
-    assert received[2]["object"]["data"] == {"x": "1"}
-    assert received[0]["object"]["kind"] == "ConfigMap"
+    assert received[2]["object"]["data"] == {"x": "MQ=="}
+    assert received[0]["object"]["kind"] == "Secret"
 
 
 async def test_a_change_that_changes_nothing_is_not_told(session, path):
@@ -73,7 +75,7 @@ async def test_objects_enter_and_leave_a_selection(session, path):
     version = await now(session, path)
     await create(session, path, "a", labels={"in": "no"})
     await patch(session, f"{path}/a", {"metadata": {"labels": {"in": "yes"}}})
-    await patch(session, f"{path}/a", {"data": {"x": "1"}})
+    await patch(session, f"{path}/a", {"data": {"x": "MQ=="}})
     left = await patch(session, f"{path}/a", {"metadata": {"labels": {"in": "no"}}})
     await create(session, path, "b", labels={"in": "yes"})
     received = await take(4, session, path, resourceVersion=version, labelSelector="in=yes")
@@ -96,7 +98,7 @@ async def test_one_object_can_be_watched_by_its_name(session, path):
 
 async def test_the_path_of_an_object_is_never_watched(session, path):
     await create(session, path, "a")
-    assert (await send(session, "GET", f"{path}/a", params={"watch": "1"}))["kind"] == "ConfigMap"
+    assert (await send(session, "GET", f"{path}/a", params={"watch": "1"}))["kind"] == "Secret"
 
 
 async def test_initial_events_end_with_a_bookmark(session, path):
@@ -113,7 +115,7 @@ async def test_initial_events_end_with_a_bookmark(session, path):
     assert received[0]["type"] == "ADDED"
     assert received[1]["type"] == "BOOKMARK"
     bookmark = received[1]["object"]
-    assert bookmark["kind"] == "ConfigMap"
+    assert bookmark["kind"] == "Secret"
     assert bookmark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
     assert int(bookmark["metadata"]["resourceVersion"]) >= int(
         received[0]["object"]["metadata"]["resourceVersion"]
@@ -126,7 +128,11 @@ async def test_a_watch_without_initial_events_begins_now(session, path):
     watch = asyncio.ensure_future(take(1, session, path, labelSelector="own", **query))
     while not watch.done():
         # The watch is live once it tells of a change; until then more changes are made.
-        await patch(session, f"{path}/a", {"data": {"x": str(asyncio.get_running_loop().time())}})
+        await patch(
+            session,
+            f"{path}/a",
+            {"metadata": {"annotations": {"x": str(asyncio.get_running_loop().time())}}},
+        )
         await asyncio.wait([watch], timeout=0.2)
     assert told(watch.result()) == [("MODIFIED", "a")]
 
@@ -164,7 +170,7 @@ async def test_deleting_a_collection_is_told_one_by_one(session, path):
         await create(session, path, name, labels={"own": name})
     version = await now(session, path)
     deleted = await send(session, "DELETE", path, params={"labelSelector": "own in (a,b)"})
-    assert deleted["kind"] == "ConfigMapList"
+    assert deleted["kind"] == "SecretList"
     assert sorted(item["metadata"]["name"] for item in deleted["items"]) == ["a", "b"]
     received = await take(2, session, path, resourceVersion=version)
     assert sorted(told(received)) == [("DELETED", "a"), ("DELETED", "b")]

@@ -15,9 +15,15 @@ from webhook.apiserver.resources import Resource
 Object = dict[str, Any]
 REFERENCE: Final = "#/components/schemas/"
 OBJECT_META: Final = component("V1ObjectMeta")
+_MANAGED_FIELDS: Final = component("V1ManagedFieldsEntry")
+_FIELDS: Final = component("V1FieldsV1")
 #: The old form, which kubectl asks for only when the new one lacks a kind: an empty document.
 EMPTY_V2: Final = b"\x0a\x032.0"
 V2_TYPE: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_METADATA: Final = (
+    "Standard object's metadata. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
 _WRITE_PARAMETERS: Final = ("dryRun", "fieldManager", "fieldValidation")
 _ACTIONS: Final = {
     "get": "get",
@@ -96,16 +102,27 @@ def _schema(resource: Resource) -> Object:
             "kind": identity["kind"],
             **schema.get("properties", {}),
             "metadata": {
-                "description": "Standard object's metadata.",
+                "description": _METADATA,
                 "allOf": [{"$ref": REFERENCE + OBJECT_META}],
             },
         }
     return {**schema, "x-kubernetes-group-version-kind": [kind]}
 
 
+def _known() -> Object:
+    """Return the schemas of all types, with the one name that documents show and we do not need."""
+    known = dict(schemas.components())
+    entry = known[_MANAGED_FIELDS]
+    owned = {"allOf": [{"$ref": REFERENCE + _FIELDS}], **entry["properties"]["fieldsV1"]}
+    owned.pop("type", None)
+    known[_MANAGED_FIELDS] = {**entry, "properties": {**entry["properties"], "fieldsV1": owned}}
+    known[_FIELDS] = {"type": "object"}
+    return known
+
+
 def _close(components: Object) -> None:
     """Add every schema that the ones in the document refer to."""
-    known = schemas.components()
+    known = _known()
     waiting = list(components.values())
     while waiting:
         for name in _references(waiting.pop()):
