@@ -155,6 +155,7 @@ async def test_installing_and_leaving(cluster, run):
     assert "Warning" not in applied.stderr
     await kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "-l",
                   "app.kubernetes.io/part-of=espalier")  # fmt: skip
+    await kubectl("apply", "-k", str(FOLDER / "kube-scheduler"))
     account = "--as=system:serviceaccount:espalier-system:espalier"
     for allowed in ("patch shoots.core.gardener.cloud --subresource=binding", "watch seeds"):
         told = await kubectl("auth", "can-i", *allowed.split(), account, "-A")
@@ -203,8 +204,9 @@ async def test_installing_and_leaving(cluster, run):
     assert "finalizers" not in left["metadata"]
     assert "labels" not in left["metadata"]
     assert left["metadata"]["annotations"][names.PAUSED] == "true"
-    roles = await kubectl("get", "clusterroles,clusterrolebindings", "-o", "name")
-    assert "espalier" not in roles.stdout
+    kinds = "clusterroles,clusterrolebindings,priorityclasses,roles,rolebindings"
+    left = await kubectl("get", kinds, "-A", "-o", "name")
+    assert "espalier" not in left.stdout
 
     code, _, complaint = await run("--uninstall", "--crds", "--force")
     assert (code, complaint) == (0, "")

@@ -65,8 +65,8 @@ class Landscape:
 
 async def ask(client: Client) -> Landscape:
     """Read what the cluster has."""
-    services = await read_all(client, kind_of_model(APIService))
-    definitions = await read_all(client, kind_of_model(CustomResourceDefinition))
+    services = await read_all(client, Selection(kind_of_model(APIService)))
+    definitions = await read_all(client, Selection(kind_of_model(CustomResourceDefinition)))
     return Landscape(
         frozenset(
             service["metadata"]["name"]
@@ -77,12 +77,12 @@ async def ask(client: Client) -> Landscape:
     )
 
 
-async def read_all(client: Client, kind: Kind) -> list[Draft]:
-    """Read all objects of a kind, page by page."""
+async def read_all(client: Client, selection: Selection) -> list[Draft]:
+    """Read all objects that are selected, page by page."""
     found: list[Draft] = []
     token = ""
     while True:
-        page = await client.page(Selection(kind), token)
+        page = await client.page(selection, token)
         found += [msgspec.json.decode(item, type=dict[str, Any]) for item in page.items]
         token = page.token
         if not token:

@@ -24,9 +24,9 @@ from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
-from webhook.cli.install import bundle, landscape, leaving, roles
+from webhook.cli.install import landscape, leaving
 from webhook.cli.install.landscape import Landscape
-from webhook.cli.install.layout import NAME, Layout
+from webhook.cli.install.layout import NAME, Layout, labels
 from webhook.cluster.client import Client
 from webhook.cluster.errors import (
     AlreadyExistsError,
@@ -36,6 +36,7 @@ from webhook.cluster.errors import (
     NotFoundError,
     UnavailableError,
 )
+from webhook.cluster.requests import Selection
 
 _HOOKS: Final = (MutatingWebhookConfiguration, ValidatingWebhookConfiguration)
 _TOUCHED: Final[tuple[type[Object], ...]] = (
@@ -54,20 +55,24 @@ _TOUCHED: Final[tuple[type[Object], ...]] = (
 )
 """Kinds that Espalier writes labels, annotations or finalizers on."""
 
-_PLURALS: Final = {
-    "Service": "services",
-    "ServiceAccount": "serviceaccounts",
-    "PodDisruptionBudget": "poddisruptionbudgets",
-    "NetworkPolicy": "networkpolicies",
-    "PriorityClass": "priorityclasses",
-    "Role": "roles",
-    "RoleBinding": "rolebindings",
-    "ClusterRole": "clusterroles",
-    "ClusterRoleBinding": "clusterrolebindings",
-    "PrometheusRule": "prometheusrules",
-    "ServiceMonitor": "servicemonitors",
-    "ConfigMap": "configmaps",
-}
+_INSTALLED: Final[tuple[tuple[str, str, str, bool], ...]] = (
+    ("apps", "v1", "deployments", True),
+    ("", "v1", "services", True),
+    ("policy", "v1", "poddisruptionbudgets", True),
+    ("networking.k8s.io", "v1", "networkpolicies", True),
+    ("", "v1", "configmaps", True),
+    ("monitoring.coreos.com", "v1", "servicemonitors", True),
+    ("monitoring.coreos.com", "v1", "prometheusrules", True),
+    ("scheduling.k8s.io", "v1", "priorityclasses", False),
+    ("rbac.authorization.k8s.io", "v1", "rolebindings", True),
+    ("rbac.authorization.k8s.io", "v1", "roles", True),
+    ("rbac.authorization.k8s.io", "v1", "clusterrolebindings", False),
+    ("rbac.authorization.k8s.io", "v1", "clusterroles", False),
+    ("", "v1", "serviceaccounts", True),
+)
+"""What the manifests consist of besides definitions, in the order in which it goes."""
+
+_OURS: Final = ",".join(f"{key}={value}" for key, value in sorted(labels().items()))
 _ATTEMPTS: Final = 5
 _PATIENCE: Final = 60.0
 
@@ -90,7 +95,7 @@ class Uninstall:
         await self._ask_for_consent(found, force=force)
         await self._stop_servers()
         problems = await self._sweep(found)
-        problems += await self._delete_installation(found)
+        problems += await self._delete_installation()
         if with_definitions:
             problems += await self._delete_definitions(found)
         return problems + await self._delete_namespace()
@@ -98,7 +103,7 @@ class Uninstall:
     async def _ask_for_consent(self, found: Landscape, *, force: bool) -> None:
         if not _is_served(found, kind_of_model(Shoot)):
             return
-        shoots = await landscape.read_all(self.client, kind_of_model(Shoot))
+        shoots = await landscape.read_all(self.client, Selection(kind_of_model(Shoot)))
         waiting = list(leaving.waiting_for_us(shoots))
         if waiting and not force:
             listed = "".join(f"\n  {name}" for name in waiting)
@@ -128,7 +133,7 @@ class Uninstall:
             kind = kind_of_model(model)
             if not _is_served(found, kind):
                 continue
-            for raw in await landscape.read_all(self.client, kind):
+            for raw in await landscape.read_all(self.client, Selection(kind)):
                 problems += await self._clean(kind, raw)
         return problems
 
@@ -156,17 +161,27 @@ class Uninstall:
                 return []
         return [f"{subject}: it changes all the time, try again"]
 
-    async def _delete_installation(self, found: Landscape) -> list[str]:
+    async def _delete_installation(self) -> list[str]:
+        """Delete all that carries the labels of an installation, optional parts included."""
         problems: list[str] = []
-        layout = self.layout
-        engine = roles.engine_roles(layout)
-        for item in reversed([*bundle.objects(layout, ()), *engine, *bundle.monitoring(layout)]):
-            kind = _kind_of(item)
-            if kind is None or (kind.group.endswith("coreos.com") and not found.has_prometheus):
+        for group, version, plural, namespaced in _INSTALLED:
+            kind = Kind(
+                group=group,
+                version=version,
+                name=plural,
+                plural=plural,
+                model=Object,
+                origin="kubernetes",
+                namespaced=namespaced,
+            )
+            try:
+                found = await landscape.read_all(self.client, Selection(kind, labels=_OURS))
+            except NotFoundError:
                 continue
-            metadata = item["metadata"]
-            key = ObjectKey(metadata.get("namespace", ""), metadata["name"])
-            problems += await self._try(self.client.delete(kind, key))
+            for item in found:
+                key = ObjectKey(item["metadata"].get("namespace", ""), item["metadata"]["name"])
+                if key.name != names.LEAVING:
+                    problems += await self._try(self.client.delete(kind, key))
         return problems
 
     async def _delete_definitions(self, found: Landscape) -> list[str]:
@@ -185,8 +200,7 @@ class Uninstall:
             found = await self.client.get(kind_of_model(Namespace), key)
         except NotFoundError:
             return []
-        labels = found["metadata"].get("labels") or {}
-        if labels.get(names.MANAGED_BY) != NAME:
+        if (found["metadata"].get("labels") or {}).get(names.MANAGED_BY) != NAME:
             return await self._try(self._delete(ConfigMap, self._own(names.LEAVING)))
         try:
             await self._delete_until_gone(Namespace, key)
@@ -238,20 +252,3 @@ def _is_served(found: Landscape, kind: Kind) -> bool:
 
 def _served_versions(definition: Raw) -> Iterator[str]:
     return (version["name"] for version in definition["spec"]["versions"] if version["served"])
-
-
-def _kind_of(item: Raw) -> Kind | None:
-    """Give the kind of an object of the installation; None for what outlives it."""
-    plural = _PLURALS.get(item["kind"])
-    if plural is None:
-        return None
-    group, _, version = item["apiVersion"].rpartition("/")
-    return Kind(
-        group=group,
-        version=version,
-        name=item["kind"],
-        plural=plural,
-        model=Object,
-        origin="kubernetes",
-        namespaced="namespace" in item["metadata"],
-    )
