@@ -14,8 +14,10 @@ from types import ModuleType
 from typing import Any
 
 import benchmarks
+from benchmarks import _report
 
 RESULTS = Path(__file__).parent / "results"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
 def modules() -> Iterator[ModuleType]:
@@ -61,6 +63,7 @@ def main() -> int:
                 missed.append(f"{name}: {figure['what']}")
         if reason := result.get("not_run"):
             print(f"  not run: {reason}")
+    _report.write(RESULTS, DOCUMENT)
     for each in missed:
         print(f"missed its aim: {each}", file=sys.stderr)
     return 1 if missed else 0

@@ -1,0 +1,38 @@
+"""Write what was measured into the documentation."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_HEAD = """\
+# Benchmarks
+
+Written by `make bench` from `benchmarks/results/`; each module of `benchmarks/` says what it
+measures and how. Figures are ratios within one run, medians over interleaved rounds, because
+absolute ones mean nothing on another machine.
+"""
+
+
+def write(results: Path, document: Path) -> None:
+    """Write one table for each benchmark that has results."""
+    parts = [_HEAD]
+    for path in sorted(results.glob("*.json")):
+        parts += ["\n", *_section(json.loads(path.read_text()))]
+    document.write_text("".join(parts))
+
+
+def _section(result: dict[str, Any]) -> Iterator[str]:
+    yield f"## {result['name']}\n\n"
+    if reason := result.get("not_run"):
+        yield f"Not run: {reason}.\n"
+        return
+    where = result.get("on", {})
+    yield (
+        f"{result['at'][:10]}, {result['rounds']} rounds, Python {where.get('python', '?')} on "
+        f"{where.get('cores', '?')} cores.\n\n"
+    )
+    yield "| figure | value | aim | met |\n|---|---|---|---|\n"
+    for figure in result.get("figures", ()):
+        met = "yes" if figure["met"] else "**no**"
+        yield f"| {figure['what']} | {figure['value']} | {figure['aim']} | {met} |\n"
