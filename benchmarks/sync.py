@@ -191,11 +191,14 @@ async def _write(client: Client, numbers: Iterator[int]) -> None:
 
 
 async def _until_listed(client: Client) -> None:
+    """Wait until the server lists all Shoots without being behind its own storage."""
     async with asyncio.timeout(_LONGEST):
         while True:
             try:
-                await client.page(Selection(kind_of_model(Shoot)), limit=1)
+                page = await client.page(Selection(kind_of_model(Shoot)))
+                while page.token:
+                    page = await client.page(Selection(kind_of_model(Shoot)), page.token)
             except (NotFoundError, GoneError, UnavailableError):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.5)
             else:
                 return

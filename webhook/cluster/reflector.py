@@ -3,9 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from typing import Final, Protocol, TypedDict
-
-import msgspec
+from typing import Final, TypedDict
 
 from webhook.cluster import requests
 from webhook.cluster.client import Client, Page
@@ -20,9 +18,10 @@ from webhook.cluster.errors import (
     UnreachableError,
     UnreadableError,
 )
-from webhook.cluster.events import Bookmark, Change, Changed, decode
+from webhook.cluster.events import Bookmark, Changed, decode
 from webhook.cluster.pacing import Clock, Pacer, Retry, Timing
 from webhook.cluster.requests import Selection
+from webhook.cluster.sink import Sink
 from webhook.cluster.standing import Standing
 
 logger = logging.getLogger(__name__)
@@ -30,32 +29,13 @@ logger = logging.getLogger(__name__)
 # Refused this often at the same version, a watch gets a fresh list to go on from.
 _MOST_SETBACKS: Final = 5
 
+# A server may ask for more time than its backoff gives, but not for the rest of the day.
+_MOST_PATIENCE: Final = 60.0
+
 _LARGE_PAGE: Final = 8 * requests.PAGE_SIZE
 
 # A server that could not read an object says so once; its events are incomplete from then on.
 _STORAGE_READ_ERROR: Final = "StorageReadError"
-
-
-class Sink(Protocol):
-    """Whoever keeps what the reflector brings."""
-
-    def begin(self) -> None:
-        """Make room for a list; what an unfinished one has brought is dropped."""
-
-    def item(self, change: Change, document: msgspec.Raw) -> None:
-        """Take one object of the list."""
-
-    async def commit(self, version: str) -> None:
-        """Replace everything by the list in one step."""
-
-    def event(self, change: Change, document: msgspec.Raw) -> str:
-        """Take one change and give its version."""
-
-    def bookmark(self, version: str) -> None:
-        """Note that everything up to a version has been seen."""
-
-    async def clear(self) -> None:
-        """Drop everything: the kind is not served."""
 
 
 class _Limits(TypedDict):
@@ -90,6 +70,7 @@ class Reflector:
         self._page_size = requests.PAGE_SIZE
         self._setbacks = 0
         self._silences = 0
+        self._is_missing = False
         self.standing = Standing(clock.monotonic())
 
     def wake(self) -> None:
@@ -135,13 +116,11 @@ class Reflector:
                 await self._commit(version)
                 self.standing.gain()
                 await self._take_events(lines)
-        except (BadRequestError, InvalidError) as refusal:
+        except (BadRequestError, InvalidError, _NotOfferedError) as refusal:
             if self._version:
-                raise
-            self._offers_streams = False
-            logger.info("reading pages instead of a stream", extra=self._about(refusal))
-            await self._list()
-        except _NotOfferedError as refusal:
+                raise  # it is about the watch, and the list is complete
+            if isinstance(refusal, ApiError):
+                self._offers_streams = False
             logger.info("reading pages instead of a stream", extra=self._about(refusal))
             await self._list()
 
@@ -215,16 +194,22 @@ class Reflector:
         self.standing.relists += self.standing.synced
         self._version = version
         self._setbacks = self._silences = 0
+        self._is_missing = False
         if not self.standing.served:
             logger.info("kind is served now", extra=self._fields)
         self.standing.sync()
 
     async def _leave(self, error: NotFoundError) -> None:
         """Do without the kind until it appears."""
+        self._version = ""
+        if self.standing.synced and not self._is_missing:
+            # Dropping a whole kind is a big step to take on one answer: ask again first.
+            self._is_missing = True
+            await self._set_back(error)
+            return
         if self.standing.served:
             logger.warning("kind is not served; what needs it is off", extra=self._about(error))
             await self._sink.clear()
-        self._version = ""
         self.standing.lose(self._clock.monotonic())
         self.standing.leave(error)
         await self._pause(self._retry.next())
@@ -240,7 +225,7 @@ class Reflector:
 
     async def _set_back(self, error: ApiError) -> None:
         """Wait, then go on from the last version, unless that is of no use any more."""
-        delay = max(self._retry.next(), error.retry_after or 0.0)
+        delay = max(self._retry.next(), min(error.retry_after or 0.0, _MOST_PATIENCE))
         if error.status and not isinstance(error, ThrottledError):
             self._setbacks += 1
         if (
@@ -269,12 +254,8 @@ class Reflector:
         return shortest + int((longest - shortest) * self._timing.chance())
 
     def _limits(self, seconds: int) -> _Limits:
-        timing = self._timing
-        return {
-            "opening": timing.opening,
-            "idle": timing.idle,
-            "total": seconds + timing.grace,
-        }
+        opening, idle, grace = self._timing.opening, self._timing.idle, self._timing.grace
+        return {"opening": opening, "idle": idle, "total": seconds + grace}
 
     @property
     def _fields(self) -> dict[str, object]:

@@ -95,6 +95,14 @@ async def test_a_server_that_says_when_to_come_back_is_heeded() -> None:
         await rig.until_watching(10)
 
 
+async def test_a_server_that_never_wants_to_be_asked_again_is_not_heeded() -> None:
+    busy = fail(503, "ServiceUnavailable", headers={"Retry-After": "86400"})
+    async with following(*START, busy) as rig:
+        await rig.until_failed()
+        await rig.clock.advance(61)
+        await rig.until_watching(10)
+
+
 async def test_a_version_that_is_refused_again_and_again_is_given_up_for_a_list() -> None:
     acts = (*START, *[fail(500, "InternalError")] * 5, page(OAK, version="30"))
     async with following(*acts) as rig:
@@ -194,12 +202,24 @@ async def test_a_path_that_the_server_does_not_have_at_all_is_a_kind_that_is_not
 
 
 async def test_a_kind_that_disappears_takes_its_objects_along() -> None:
-    acts = (*START, stream(bookmark("11")), fail(404, "NotFound"))
+    acts = (*START, stream(bookmark("11")), fail(404, "NotFound"), fail(404, "NotFound"))
     async with following(*acts) as rig:
-        await rig.until_failed()
+        await rig.retry(1)
+        await rig.until_failed(2)
         assert rig.shown() == {}
         assert rig.told == [("added", "oak"), ("deleted", "oak")]
         assert not rig.reflector.standing.synced
+
+
+async def test_a_single_answer_does_not_make_a_kind_disappear() -> None:
+    acts = (*START, stream(bookmark("11")), fail(404, "NotFound"), page(OAK, version="20"))
+    async with following(*acts) as rig:
+        await rig.until_failed()
+        assert rig.shown() == {"oak": "5"}
+        assert rig.reflector.standing.served
+        await rig.retry(1)
+        await rig.until_watching(20)
+        assert rig.told == [("added", "oak")]
 
 
 async def test_a_waiting_reflector_tries_again_when_woken() -> None:
