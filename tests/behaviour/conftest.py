@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.behaviour.asking import prepare
+from tests.behaviour.hooks import serving
 from tests.behaviour.samples import make_namespace
 
 
@@ -46,3 +47,10 @@ async def place(server, session, places):
     if server.url not in places:
         places[server.url] = await prepare(session, f"p{uuid4().hex[:8]}")
     return places[server.url]
+
+
+@pytest.fixture
+async def hooks(session, tmp_path):
+    """Webhooks of the test's own."""
+    async with serving(session, tmp_path) as opened:
+        yield opened

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from webhook.apiserver.core import Core
 from webhook.apiserver.lookup import Lookup
-from webhook.apiserver.webhooks.client import Address, CallError
+from webhook.apiserver.webhooks.client import Address
 
 _HTTPS: Final = 443
 
@@ -30,12 +30,10 @@ class Services:
             return Address(url, host, int(number))
         service = self._reader.get("services", namespace, name)
         if service is None:
-            raise CallError(f'Post "{url}?timeout=10s": service "{name}" not found')
+            return Address(url, problem=f'service "{name}" not found')
         found = self._endpoint(namespace, name)
         if found is None:
-            raise CallError(
-                f'Post "{url}?timeout=10s": no endpoints available for service "{name}"'
-            )
+            return Address(url, problem=f'no endpoints available for service "{name}"')
         return Address(url, *found)
 
     def _endpoint(self, namespace: str, name: str) -> tuple[str, int] | None:

@@ -10,7 +10,6 @@ from celpy.adapter import json_to_cel
 from celpy.celparser import CELParseError
 from celpy.evaluation import CELEvalError
 
-from webhook.api import gotext
 from webhook.apiserver.cel import authorizers, functions
 from webhook.apiserver.cel.authorizers import Authorizer, Question
 from webhook.apiserver.cel.checking import Checker, Issue
@@ -132,7 +131,7 @@ def verdict(conditions: Sequence[Mapping[str, Any]], inputs: Inputs) -> Verdict:
 
 
 def _failed(condition: Mapping[str, Any], error: CELEvalError) -> str:
-    return f"expression {gotext.quote(condition['expression'])} resulted in error: {_told(error)}"
+    return f"expression '{condition['expression']}' resulted in error: {_told(error)}"
 
 
 def _told(error: CELEvalError) -> str:

@@ -6,7 +6,7 @@ import math
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,6 +16,7 @@ from webhook.apiserver.webhooks.hooks import Hook
 
 _IDLE_SECONDS: Final = 90.0
 _RETRIES: Final = 10
+_FAILURE: Final = ("Status", "Failure")
 _AGENT: Final = "kube-apiserver-admission"
 _HEADERS: Final = {
     "Content-Type": "application/json",
@@ -51,9 +52,20 @@ class Address:
     host: str = ""
     """The host to connect to, where it is not that of the URL."""
     port: int = 0
+    problem: str = ""
+    """Why nobody can be called there."""
 
 
-#: Finds out where a Service's webhook listens; a CallError says why not.
+class _Answer(NamedTuple):
+    """What came back: the code, the body and its type, and when to come again."""
+
+    code: int
+    body: bytes
+    content_type: str
+    wait: int | None
+
+
+#: Finds out where a Service's webhook listens.
 Resolver = Callable[[Mapping[str, Any]], Address]
 
 
@@ -76,6 +88,8 @@ class Client:
         remaining = min(deadline - loop.time(), hook.timeout)
         address = self._resolve(hook.service) if hook.service is not None else Address(hook.url)
         url = f"{address.url}?timeout={max(math.ceil(remaining), 1)}s"
+        if address.problem:
+            raise CallError(f'Post "{url}": {address.problem}')
         try:
             async with asyncio.timeout(remaining):
                 return await self._post(hook, address, url, body)
@@ -87,16 +101,13 @@ class Client:
     async def _post(self, hook: Hook, address: Address, url: str, body: bytes) -> bytes:
         """Post, and try again as long as the webhook says when."""
         for _ in range(_RETRIES):
-            code, answer, wait = await self._once(hook, address, url, body)
-            if wait is None or not (code == 429 or code >= 500):
-                return _checked(code, answer)
-            await asyncio.sleep(wait)
-        code, answer, _ = await self._once(hook, address, url, body)
-        return _checked(code, answer)
+            answer = await self._once(hook, address, url, body)
+            if answer.wait is None or not (answer.code == 429 or answer.code >= 500):
+                return _checked(answer)
+            await asyncio.sleep(answer.wait)
+        return _checked(await self._once(hook, address, url, body))
 
-    async def _once(
-        self, hook: Hook, address: Address, url: str, body: bytes
-    ) -> tuple[int, bytes, int | None]:
+    async def _once(self, hook: Hook, address: Address, url: str, body: bytes) -> _Answer:
         parts = urlsplit(url)
         target, headers, name = url, dict(_HEADERS), None
         if address.host:
@@ -109,8 +120,12 @@ class Client:
             ssl=self._context(hook.ca_bundle),
             server_hostname=name,
         ) as response:
-            answer = await response.read()
-            return response.status, answer, _retry_after(response.headers)
+            return _Answer(
+                response.status,
+                await response.read(),
+                response.content_type,
+                _retry_after(response.headers),
+            )
 
     def _pool(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -136,29 +151,37 @@ def _retry_after(headers: Mapping[str, str]) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _checked(code: int, answer: bytes) -> bytes:
+def _checked(answer: _Answer) -> bytes:
     """Answer the body of a success; word all else as Kubernetes' client does."""
+    code = answer.code
     if 200 <= code < 300:
-        return answer
-    try:
-        found = orjson.loads(answer)
-    except orjson.JSONDecodeError:
-        found = None
-    if isinstance(found, dict) and found.get("kind") == "Status" and found.get("message"):
-        raise CallError(str(found["message"]))
-    text = answer.decode(errors="replace").strip()
+        return answer.body
+    if answer.content_type == "application/json" and (message := _status_message(answer.body)):
+        raise CallError(message)
+    text = "unknown"
+    if answer.content_type.startswith("text/"):
+        text = answer.body.decode(errors="replace").strip() or text
     if code == 403:
-        raise CallError(text or "forbidden")
+        raise CallError(text)
     if code in _ANSWERS_BY_CODE:
         raise CallError(_ANSWERS_BY_CODE[code])
     if code >= 500:
-        shown = text or "unknown"
         raise CallError(
-            f'an error on the server ("{shown}") has prevented the request from succeeding'
+            f'an error on the server ("{text}") has prevented the request from succeeding'
         )
     raise CallError(
         f"the server responded with the status code {code} but did not return more information"
     )
+
+
+def _status_message(body: bytes) -> str:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ""
+    if not isinstance(found, dict) or (found.get("kind"), found.get("status")) != _FAILURE:
+        return ""
+    return str(found.get("message") or "")
 
 
 def _told(error: Exception, address: Address) -> str:

@@ -132,7 +132,7 @@ def test_several_conditions(expressions, expected):
 def test_an_expression_that_cannot_be_evaluated_is_an_error():
     verdict = _verdict("object.spec.missing == 1")
     assert verdict == Verdict(
-        True, 'expression "object.spec.missing == 1" resulted in error: no such key: missing'
+        True, "expression 'object.spec.missing == 1' resulted in error: no such key: missing"
     )
 
 
