@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "dev": "webhook.cli.dev.command",
     "manifests": "webhook.cli.manifests",
     "doctor": "webhook.cli.doctor",
+    "simulate": "webhook.cli.simulate.command",
 }
 """Commands and the modules behind them, in the order in which help lists them."""
 

@@ -82,21 +82,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, console: Console) -> int:
+    name = _name(args.target)
     access = await config.load(args.kubeconfig, args.context)
-    namespace = args.namespace or access.namespace or "default"
+    key = ObjectKey(args.namespace or access.namespace or "default", name)
     async with Client(access) as client:
-        return await _ACTIONS[args.action](
-            args, Sets(client, _key(args.target, namespace)), console
-        )
+        return await _ACTIONS[args.action](args, Sets(client, key), console)
 
 
-def _key(target: str, namespace: str) -> ObjectKey:
+def _name(target: str) -> str:
     kind, slash, name = target.partition("/")
     if not slash:
         kind, name = _KINDS[0], target
     if kind.partition(".")[0].lower() not in _KINDS or not name:
         raise UsageError(f"{target!r} is no set of seeds, write it like mss/NAME")
-    return ObjectKey(namespace, name)
+    return name
 
 
 async def _status(args: argparse.Namespace, sets: Sets, console: Console) -> int:

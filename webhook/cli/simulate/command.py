@@ -1,0 +1,192 @@
+"""`espalier simulate`: what an autoscaler's target would mean for seeds and waiting times."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from webhook.api.conditions import TRUE
+from webhook.api.kinds import find_kind
+from webhook.api.managedseeds import ManagedSeedSet
+from webhook.api.meta import Draft, Metadata, Object
+from webhook.api.seedautoscalers import SeedAutoscaler
+from webhook.api.shoots import Shoot
+from webhook.cli.dev import landscape
+from webhook.cli.dev.landscape import LandscapeError
+from webhook.cli.simulate import arrivals, chart
+from webhook.cli.simulate.arrivals import ArrivalsError
+from webhook.cli.simulate.chart import Line, Panel
+from webhook.cli.simulate.engine import Engine, Record
+from webhook.domain.options import CapacityOptions, Options
+
+NAME: Final = "simulate"
+HELP: Final = "try an autoscaler on replayed or random arrivals of shoots, with plots"
+
+_SKIPPED: Final = ("Namespace", "ConfigMap", "Lease", "Event", "Secret")
+
+
+class SimulationError(Exception):
+    """A landscape that there is nothing to simulate in."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    add = parser.add_argument
+    add("--landscape", required=True, help="manifests with sets, SeedAutoscalers and CloudProfiles")
+    add("--arrivals", required=True, help="a CSV file (day,action,shoot), or shoots a day")
+    add("--days", type=float, default=30.0, help="how long to simulate (default 30)")
+    add("--lifetime", type=float, default=30.0, help="days that random shoots live, on average")
+    add(
+        "--target",
+        type=int,
+        action="append",
+        default=[],
+        help="try this utilisation in percent instead of the manifests'; repeat to compare",
+    )
+    add("--seed-minutes", type=float, default=30.0, help="until a new seed is ready (default 30)")
+    add("--step-minutes", type=float, default=5.0, help="how finely time passes (default 5)")
+    add("--capacity", type=int, default=250, help="shoots a seed takes unless its template says")
+    add("--random-seed", type=int, default=1, help="the same number gives the same arrivals")
+    add("-o", "--output", default="simulation.svg", help="where to draw (default simulation.svg)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, print a table, draw; 2 if the input cannot be used."""
+    try:
+        objects = [*_objects(args.landscape)]
+        shapes = _shapes(objects)
+        events = arrivals.read(args.arrivals, shapes, args.days, args.lifetime, args.random_seed)
+        records = [
+            (_name(target), _simulate(args, objects, events, target))
+            for target in args.target or [None]
+        ]
+    except (LandscapeError, ArrivalsError, SimulationError) as error:
+        print(f"espalier simulate: {error}", file=sys.stderr)
+        return 2
+    Path(args.output).write_text(chart.draw(_panels(records)), encoding="utf-8")
+    # Programs get whole lines, people what fits their terminal.
+    Console(width=None if sys.stdout.isatty() else 160).print(_table(records))
+    print(f"drawn to {args.output}")
+    return 0
+
+
+def _objects(choice: str) -> Sequence[Object]:
+    """Decode what the simulation reads; shoots that are there already stay where they are."""
+    found: list[Object] = []
+    for number, draft in enumerate(landscape.read(choice)):
+        kind = find_kind(draft["apiVersion"], draft["kind"])
+        if kind is None or kind.name in _SKIPPED:
+            continue
+        metadata = {"uid": f"{kind.name}-{number}", **(draft.get("metadata") or {})}
+        try:
+            found.append(msgspec.convert({**_ready(draft), "metadata": metadata}, kind.model))
+        except msgspec.ValidationError as error:
+            name = metadata.get("name")
+            raise SimulationError(f"{kind.name} {name} cannot be read: {error}") from error
+    if not any(isinstance(each, SeedAutoscaler) for each in found):
+        raise SimulationError("the landscape has no SeedAutoscaler: add one, that is what is tried")
+    return found
+
+
+def _ready(draft: Draft) -> Draft:
+    """Take seeds of the landscape for ready: manifests have no status."""
+    if draft["kind"] != "Seed" or draft.get("status"):
+        return draft
+    told = [{"type": name, "status": TRUE} for name in ("GardenletReady", "BackupBucketsReady")]
+    operation = {"type": "Reconcile", "state": "Succeeded"}
+    return {**draft, "status": {"conditions": told, "lastOperation": operation}}
+
+
+def _shapes(objects: Sequence[Object]) -> Sequence[Shoot]:
+    """Find what arriving shoots look like: as those of the landscape, else as sets could host."""
+    known = [each for each in objects if isinstance(each, Shoot)]
+    if known:
+        return known
+    sets = [each for each in objects if isinstance(each, ManagedSeedSet)]
+    shapes = []
+    for owner in sets:
+        template = owner.spec.shoot_template.spec
+        spec = msgspec.structs.replace(
+            template, seed_name="", tolerations=(), networking=None, dns=None
+        )
+        shapes.append(Shoot(metadata=Metadata(namespace="garden-simulated"), spec=spec))
+    if not shapes:
+        raise SimulationError("the landscape has neither shoots nor sets to model arrivals on")
+    return shapes
+
+
+def _simulate(
+    args: argparse.Namespace, objects: Sequence[Object], events: Any, target: int | None
+) -> Record:
+    options = Options(capacity=CapacityOptions(default=args.capacity))
+    aimed = [_aim(each, target) if isinstance(each, SeedAutoscaler) else each for each in objects]
+    engine = Engine(
+        aimed,
+        options,
+        timedelta(minutes=args.step_minutes),
+        timedelta(minutes=args.seed_minutes),
+    )
+    return engine.run(events, args.days)
+
+
+def _aim(autoscaler: SeedAutoscaler, target: int | None) -> SeedAutoscaler:
+    if target is None:
+        return autoscaler
+    wanted = {"type": "Utilization", "averageUtilization": target}
+    metric = {"type": "Resource", "resource": {"name": "shoots", "target": wanted}}
+    raw = msgspec.to_builtins(autoscaler)
+    raw["spec"]["metrics"] = [metric]
+    return msgspec.convert(raw, SeedAutoscaler)
+
+
+def _name(target: int | None) -> str:
+    return "as written" if target is None else f"target {target}%"
+
+
+def _panels(records: Sequence[tuple[str, Record]]) -> Sequence[Panel]:
+    def lines(field: str) -> Sequence[Line]:
+        return [
+            Line(name, [(each.day, float(getattr(each, field))) for each in record.samples])
+            for name, record in records
+        ]
+
+    return [
+        Panel("seeds", lines("seeds")),
+        Panel("utilisation, percent", lines("utilisation")),
+        Panel("shoots waiting", lines("waiting")),
+    ]
+
+
+def _table(records: Sequence[tuple[str, Record]]) -> Table:
+    table = Table(title="what the autoscaler would do")
+    columns = ("", "shoots", "seeds mean", "seeds most", "utilisation", "scalings")
+    for column in (*columns, "wait p50", "wait p95", "wait most", "still waiting"):
+        table.add_column(column, justify="right")
+    for name, record in records:
+        table.add_row(name, *_row(record))
+    return table
+
+
+def _row(record: Record) -> Sequence[str]:
+    samples = record.samples
+    count = max(1, len(samples))
+    waits = sorted(record.waits)
+    return (
+        str(record.created),
+        f"{sum(each.seeds for each in samples) / count:.1f}",
+        str(max((each.seeds for each in samples), default=0)),
+        f"{sum(each.utilisation for each in samples) / count:.0f}%",
+        str(record.scalings),
+        *(f"{_quantile(waits, share):.0f} min" for share in (0.5, 0.95, 1.0)),
+        str(samples[-1].waiting if samples else 0),
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
