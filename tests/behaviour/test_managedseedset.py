@@ -250,10 +250,12 @@ async def test_a_set_deleted_with_orphans_releases_its_replicas(landscape):
     name = landscape.name
     await landscape.kubectl("delete", "mss", name, "--cascade=orphan", "--wait=false")
 
-    async def gone() -> Any:
-        return not (await landscape.get("mss"))["items"]
+    async def let_go() -> Any:
+        # Kubernetes' own garbage collector takes its time to end the set itself.
+        left = (await landscape.get("mss"))["items"]
+        return not left or left[0]["metadata"].get("finalizers") == ["orphan"]
 
-    await landscape.until(gone)
+    await landscape.until(let_go)
     await asyncio.sleep(1)
     for kind in ("shoot", "managedseed"):
         for item in (await landscape.get(kind))["items"]:

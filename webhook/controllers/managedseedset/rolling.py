@@ -16,6 +16,8 @@ def advance(view: Observation, work: Work) -> None:
         return
     if _mend_new(view, work) or view.in_flight or work.writes:
         return
+    if _is_complete(view):
+        return
     step = rollout.next_step(view.replicas, view.revisions.update, view.settings)
     if isinstance(step, Wait):
         work.waits_for = step
@@ -23,6 +25,13 @@ def advance(view: Observation, work: Work) -> None:
         name = step.replica.name
         work.tell("Updating", f"updating {name} to {view.revisions.update}")
         _update(step.replica, view.revisions.update, view, work)
+
+
+def _is_complete(view: Observation) -> bool:
+    """Tell whether the rollout has ended: trouble that comes later is none of its."""
+    known = view.revisions
+    ended = known.current == known.update
+    return ended and all(replica.is_at(known.update) for replica in view.living)
 
 
 def _mend_new(view: Observation, work: Work) -> bool:

@@ -23,6 +23,8 @@ from webhook.state.snapshot import Snapshot
 from webhook.state.totals import SEED_USAGE
 
 AUTO: Final = "Auto"
+_NOTHING: Final[Mapping[str, Decimal]] = {}
+_NOBODY: Final[Mapping[str, Mapping[str, Decimal]]] = {}
 _READY: Final = (
     names.GARDENLET_READY,
     names.SEED_SYSTEM_COMPONENTS_HEALTHY,
@@ -34,35 +36,41 @@ _READY: Final = (
 class Demand(NamedTuple):
     """The shoots that wait for a set to grow, and what they will use."""
 
-    shoots: int
-    amounts: Mapping[str, Decimal]
+    shoots: int = 0
+    amounts: Mapping[str, Decimal] = _NOTHING
+    arriving: Mapping[str, Mapping[str, Decimal]] = _NOBODY
+    """By seed, what shoots will use there that wait only for the scheduler."""
 
 
 def of_set(owner: ManagedSeedSet, snapshot: Snapshot) -> Demand:
     """Count the waiting shoots that no seed can take now and that a seed of this set could.
 
     One that several sets could take counts for the first of them by name only, so that it does
-    not raise all of them.
+    not raise all of them. One that a seed has room for is about to be placed there: it counts as
+    that seed's, or the set would seem emptier than it will be in a moment.
     """
     waiting = snapshot.by_index(SHOOTS_WITHOUT_SEED, WAITING)
     if not waiting:
-        return Demand(0, {})
+        return Demand()
     rivals = [*_rivals_before(owner, snapshot)]
     examples = [example(each, snapshot.options.capacity) for each in (*rivals, owner)]
     judge = _Judge(examples, snapshot)
-    amounts: dict[str, Decimal] = {}
+    own = examples[-1].name
+    sums: dict[str, dict[str, Decimal]] = {own: {}}
     count = 0
     for shoot in waiting:
-        if judge.chooses(shoot) != examples[-1].name:
+        chosen = judge.chooses(shoot)
+        if chosen is None:
             continue
-        count += 1
+        count += chosen == own
+        place_sums = sums.setdefault(chosen, {})
         for resource, amount in usage.of(shoot, snapshot.options.usage).items():
-            amounts[resource] = amounts.get(resource, Decimal(0)) + amount
-    return Demand(count, amounts)
+            place_sums[resource] = place_sums.get(resource, Decimal(0)) + amount
+    return Demand(count, sums.pop(own), sums)
 
 
 class _Judge:
-    """Says which example takes a shoot; shoots that ask for the same are judged once."""
+    """Says which seed or example takes a shoot; those that ask for the same are judged once."""
 
     def __init__(self, examples: Iterable[Seed], snapshot: Snapshot) -> None:
         self._examples = [*examples]
@@ -77,8 +85,9 @@ class _Judge:
         return self._known[wish]
 
     def _choose(self, shoot: Shoot) -> str | None:
-        if place(shoot, self._seeds, self._snapshot).seed is not None:
-            return None
+        found = place(shoot, self._seeds, self._snapshot).seed
+        if found is not None:
+            return found
         for seed in self._examples:
             if place(shoot, [seed], self._snapshot).seed is not None:
                 return seed.name

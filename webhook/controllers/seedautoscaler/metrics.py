@@ -56,15 +56,21 @@ def members(owner: ManagedSeedSet, snapshot: Snapshot) -> Sequence[Member]:
 
 
 def loads(
-    resource: str, seeds: Sequence[Member], snapshot: Snapshot, samples: Samples
+    resource: str,
+    seeds: Sequence[Member],
+    snapshot: Snapshot,
+    samples: Samples,
+    arriving: Mapping[str, Mapping[str, Decimal]],
 ) -> Sequence[Load] | None:
-    """Say how full each seed is; None where another source should know and does not."""
+    """Say how full each seed is or will be; None where another source should know and does not."""
     sampled: Mapping[str, Decimal] | None = None
     if resource in snapshot.options.seeds.queries:
         sampled = samples.latest(resource)
         if sampled is None:
             return None
-    return [_load(resource, member, snapshot, sampled) for member in seeds]
+    found = [_load(resource, member, snapshot, sampled) for member in seeds]
+    extra = [arriving.get(member.managed_seed.name, {}).get(resource, _NONE) for member in seeds]
+    return [load._replace(used=load.used + more) for load, more in zip(found, extra, strict=True)]
 
 
 def target_of(metric: ResourceMetric) -> Target | None:

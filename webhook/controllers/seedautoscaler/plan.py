@@ -86,10 +86,11 @@ def _measure(
     for metric in autoscaler.spec.metrics:
         resource = metric.resource
         target = metrics.target_of(resource) if resource is not None else None
-        loads = (
-            metrics.loads(resource.name, seeds, snapshot, samples) if resource is not None else None
-        )
-        if resource is None or target is None or loads is None:
+        if resource is None or target is None:
+            found.append(Measure(None, None))
+            continue
+        loads = metrics.loads(resource.name, seeds, snapshot, samples, wanted.arriving)
+        if loads is None:
             found.append(Measure(None, None))
             continue
         pending = wanted.amounts.get(resource.name, Decimal(0))
