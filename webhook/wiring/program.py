@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 
 from webhook import __version__
@@ -15,7 +15,12 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
-from webhook.cluster.errors import ApiError, ForbiddenError, NotFoundError
+from webhook.cluster.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ForbiddenError,
+    NotFoundError,
+)
 from webhook.cluster.requests import Request, post
 from webhook.controllers import certificates, webhooks
 from webhook.controllers.extender import Extending
@@ -196,7 +201,8 @@ async def greet(client: Client, settings: Settings) -> None:
     try:
         await client.get(namespace, key, timeout=_GREETING_SECONDS)
     except NotFoundError:
-        await client.create(namespace, key, {"metadata": {"name": settings.namespace}})
+        with suppress(AlreadyExistsError):  # another replica starts at the same time
+            await client.create(namespace, key, {"metadata": {"name": settings.namespace}})
     except ForbiddenError:
         return
 

@@ -1,0 +1,113 @@
+"""Replicas of `espalier serve` as processes of their own, to be killed, frozen and stopped."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60.0
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
+    """Wait until something holds; processes tell nobody when they have changed."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if await holds():
+                return
+            await asyncio.sleep(0.02)
+
+
+class Replica:
+    """One process, and what it logs."""
+
+    def __init__(self, name: str, directory: Path, kubeconfig: Path | str, *flags: str) -> None:
+        self.name = name
+        self.log = directory / f"{name}.log"
+        self._flags = [
+            *("serve", "--kubeconfig", str(kubeconfig), "--identity", name),
+            *("--host", "127.0.0.1", "--port", "0"),
+            *("--http-host", "127.0.0.1", "--http-port", "0"),
+            *("--manage-webhooks", "false", *flags),
+        ]
+        self._process: asyncio.subprocess.Process | None = None
+        self.port = 0
+        self.http_port = 0
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        assert self._process is not None
+        return self._process
+
+    async def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "webhook", *self._flags),
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+            )
+        line = await self.logged("listening", START_SECONDS)
+        self.port, self.http_port = line["port"], line["http_port"]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Read what was logged so far; a line that is being written is left out."""
+        found = []
+        for line in self.log.read_bytes().splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+        return found
+
+    async def logged(self, message: str, seconds: float = 30.0) -> dict[str, Any]:
+        """Wait until a message is in the log and give the last such line."""
+        async with asyncio.timeout(seconds):
+            while True:
+                found = [line for line in self.lines() if line["message"] == message]
+                if found:
+                    return found[-1]
+                if self.process.returncode is not None:
+                    raise RuntimeError(f"{self.name} has ended: {self.log.read_text()[-2000:]}")
+                await asyncio.sleep(0.05)
+
+    async def is_ready(self, session: aiohttp.ClientSession) -> bool:
+        try:
+            async with session.get(f"http://127.0.0.1:{self.http_port}/readyz") as response:
+                return response.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    async def until_ready(self, seconds: float = 60.0) -> None:
+        async with aiohttp.ClientSession() as session:
+            await eventually(lambda: self.is_ready(session), seconds)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    async def end(self) -> int:
+        """Ask the process to stop and give its exit code."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+        async with asyncio.timeout(60):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def running(*replicas: Replica) -> AsyncIterator[None]:
+    """Start replicas and leave none behind."""
+    try:
+        await asyncio.gather(*(replica.start() for replica in replicas))
+        yield
+    finally:
+        for replica in replicas:
+            if replica._process is not None and replica.process.returncode is None:
+                replica.process.kill()
+                await replica.process.wait()
