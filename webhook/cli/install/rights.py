@@ -18,6 +18,7 @@ from webhook.api.core import (
     Node,
     Pod,
     Secret,
+    ServiceAccount,
     ValidatingWebhookConfiguration,
 )
 from webhook.api.extensions import Cluster, Worker
@@ -156,6 +157,30 @@ GARDEN_NAMESPACE: Final[tuple[Right, ...]] = (
 )
 """Rights in the namespace that holds managed seeds."""
 
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+MANAGED_SEEDS_CLUSTER: Final[tuple[Right, ...]] = (
+    Right(
+        *(_RBAC, "clusterrolebindings", ("create", "patch", "delete")),
+        "gardenlets that reach the garden by a ServiceAccount at first",
+    ),
+    Right(
+        *(_RBAC, "clusterroles", ("bind",), "the only role that those bindings may give"),
+        ("gardener.cloud:system:seed-bootstrapper",),
+    ),
+)
+"""Rights in the whole cluster where managed seeds are ours and not a gardenlet's."""
+
+MANAGED_SEEDS_GARDEN: Final[tuple[Right, ...]] = (
+    _on(ServiceAccount, "create", "patch", "delete", why="the first contact of gardenlets"),
+)
+"""Rights in the namespace of managed seeds where these are ours."""
+
+MANAGED_SEEDS_SYSTEM: Final[tuple[Right, ...]] = (
+    _on(Secret, "get", "create", why="bootstrap tokens, which count in kube-system only"),
+)
+"""Rights in kube-system where managed seeds are ours."""
 
 ENGINE_CLUSTER: Final[tuple[Right, ...]] = (
     _on(Node, "create", "patch", "delete", why="a virtual Node for each seed"),

@@ -1,6 +1,6 @@
 """The identity of the installation and the roles that it has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from webhook.api.crds import definable
@@ -10,6 +10,7 @@ from webhook.cli.install.layout import NAME, Layout, metadata
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _AGGREGATE: Final = f"{_RBAC}/aggregate-to-"
+_SYSTEM: Final = "kube-system"
 _NODE_LEASES: Final = "kube-node-lease"
 _CHANGE: Final = ("create", "update", "patch", "delete", "deletecollection")
 
@@ -33,19 +34,40 @@ def roles(layout: Layout) -> Iterator[Draft]:
     ):
         yield _role("Role", name, namespace, granted)
         yield _binding(layout, "Role", name, namespace)
+    yield from managed_seed_roles(layout)
     yield _for_people("view", rights.READ, ("view", "edit", "admin"))
     yield _for_people("edit", _CHANGE, ("edit", "admin"))
 
 
+def managed_seed_roles(layout: Layout) -> Iterator[Draft]:
+    """Make what registering seeds needs besides; beside a Gardener its gardenlets do that."""
+    if not layout.beside_gardener:
+        yield from _bound(
+            *(layout, f"{NAME}-managedseeds", rights.MANAGED_SEEDS_CLUSTER),
+            {
+                layout.garden_namespace: rights.MANAGED_SEEDS_GARDEN,
+                _SYSTEM: rights.MANAGED_SEEDS_SYSTEM,
+            },
+        )
+
+
 def engine_roles(layout: Layout) -> Iterator[Draft]:
     """Make what the bridge to a kube-scheduler needs besides."""
-    name = f"{NAME}-bridge"
-    yield _role("ClusterRole", name, "", rights.ENGINE_CLUSTER)
+    yield from _bound(
+        *(layout, f"{NAME}-bridge", rights.ENGINE_CLUSTER),
+        {layout.namespace: rights.ENGINE_OWN_NAMESPACE, _NODE_LEASES: rights.ENGINE_LEASES},
+    )
+
+
+def _bound(
+    layout: Layout,
+    name: str,
+    everywhere: tuple[rights.Right, ...],
+    somewhere: Mapping[str, tuple[rights.Right, ...]],
+) -> Iterator[Draft]:
+    yield _role("ClusterRole", name, "", everywhere)
     yield _binding(layout, "ClusterRole", name, "")
-    for namespace, granted in (
-        (layout.namespace, rights.ENGINE_OWN_NAMESPACE),
-        (_NODE_LEASES, rights.ENGINE_LEASES),
-    ):
+    for namespace, granted in somewhere.items():
         yield _role("Role", name, namespace, granted)
         yield _binding(layout, "Role", name, namespace)
 

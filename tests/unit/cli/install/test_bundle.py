@@ -14,6 +14,7 @@ ROLES = [
     "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Role",
     "RoleBinding", "ClusterRole", "ClusterRole",
 ]  # fmt: skip
+SEEDS = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Role", "RoleBinding"]
 DEFINITION = "CustomResourceDefinition"
 
 
@@ -21,7 +22,9 @@ DEFINITION = "CustomResourceDefinition"
     ("layout", "kinds"),
     [
         pytest.param(
-            Layout(), ["Namespace", "Namespace", DEFINITION, *ROLES, *PODS], id="everything"
+            Layout(),
+            ["Namespace", "Namespace", DEFINITION, *ROLES[:-2], *SEEDS, *ROLES[-2:], *PODS],
+            id="everything",
         ),
         pytest.param(
             Layout(beside_gardener=True, monitoring=True),

@@ -27,7 +27,14 @@ def test_rules_are_merged_and_ordered():
     ]
 
 
-GRANTED = (*rights.CLUSTER, *rights.OWN_NAMESPACE, *rights.GARDEN_NAMESPACE)
+GRANTED = (
+    *rights.CLUSTER,
+    *rights.OWN_NAMESPACE,
+    *rights.GARDEN_NAMESPACE,
+    *rights.MANAGED_SEEDS_CLUSTER,
+    *rights.MANAGED_SEEDS_GARDEN,
+    *rights.MANAGED_SEEDS_SYSTEM,
+)
 
 
 @pytest.mark.parametrize("right", GRANTED, ids=lambda right: f"{right.resource} {right.verbs}")
@@ -46,20 +53,23 @@ def test_foreign_webhooks_are_out_of_reach():
             assert not {"update", "patch", "delete"} & set(right.verbs)
 
 
-def test_nobody_gets_rights_to_roles():
-    assert not [right for right in GRANTED if right.group == "rbac.authorization.k8s.io"]
+def test_roles_are_never_made_and_only_one_is_ever_bound():
+    for right in GRANTED:
+        if right.resource == "clusterroles":
+            assert right.verbs == ("bind",)
+            assert right.names == ("gardener.cloud:system:seed-bootstrapper",)
+        assert right.resource not in {"roles", "rolebindings"}
 
 
-def test_all_roles_are_bound_to_our_account_only():
-    made = list(roles.roles(Layout(namespace="ns")))
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a Gardener"])
+def test_all_roles_are_bound_to_our_account_only(beside: bool):
+    made = list(roles.roles(Layout(namespace="ns", beside_gardener=beside)))
     bindings = [item for item in made if item["kind"].endswith("Binding")]
     subject = {"kind": "ServiceAccount", "name": "espalier", "namespace": "ns"}
-    assert [binding["subjects"] for binding in bindings] == [[subject]] * 3
-    assert [binding["roleRef"]["name"] for binding in bindings] == [
-        "espalier",
-        "espalier",
-        "espalier-garden",
-    ]
+    assert all(binding["subjects"] == [subject] for binding in bindings)
+    names = {binding["roleRef"]["name"] for binding in bindings}
+    seeds = set() if beside else {"espalier-managedseeds"}
+    assert names == {"espalier", "espalier-garden"} | seeds
 
 
 def test_people_who_edit_a_namespace_may_edit_our_kinds_there():
