@@ -41,6 +41,8 @@ class Collection:
         self.keys: list[str] = []
         self.pending: dict[str, Change] = {}
         self.listeners: set[Listener] = set()
+        self.watches: set[Callable[[], None]] = set()
+        """What ends each open watch, for when the resource itself goes."""
         self.since = since
         """Changes after this resourceVersion are in the log."""
         self._log: deque[Change] = deque()
@@ -78,6 +80,11 @@ class Collection:
             self.since = self._log.popleft().rv
         for listener in tuple(self.listeners):
             listener(change)
+
+    def end_watches(self) -> None:
+        """Send everybody away who follows what is no longer served."""
+        for end in tuple(self.watches):
+            end()
 
     def compact(self, rv: int) -> None:
         """Forget changes up to a resourceVersion."""

@@ -39,6 +39,8 @@ class Definitions:
     def _hear(self, change: Change) -> None:
         if change.type == DELETED:
             self._core.registry.drop_definition(change.new.name)
+            # Objects are stored under their definition's name; who follows them must learn of it.
+            self._core.store.collection(change.new.name).end_watches()
             return
         self._serve(change.new)
         task = asyncio.get_running_loop().create_task(self._reconcile(change.new.key))

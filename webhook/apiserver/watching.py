@@ -143,6 +143,10 @@ class Watch:
             self._waiting.append(event)
         self._woken.set()
 
+    def _end(self) -> None:
+        self._broken = True
+        self._woken.set()
+
     def _start(self) -> Iterator[Event]:
         """Yield what the client has to know before it hears of changes."""
         options, selection = self._options, self._options.selection
@@ -170,6 +174,7 @@ class Watch:
             yield [Event(ERROR, error=_expired(options.rv, self._collection.since))]
             return
         self._collection.listeners.add(self._hear)
+        self._collection.watches.add(self._end)
         try:
             if first:
                 yield first
@@ -181,6 +186,7 @@ class Watch:
                     yield [Event(BOOKMARK, rv=self._core.store.rv)]
         finally:
             self._collection.listeners.discard(self._hear)
+            self._collection.watches.discard(self._end)
 
     async def _next(self, seconds: float) -> list[Event]:
         if not self._waiting:
