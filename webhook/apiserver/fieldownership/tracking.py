@@ -167,8 +167,8 @@ def applied(endpoint: Endpoint, live: Object, application: Application) -> Objec
     try:
         result = _applied(endpoint, live, application)
     except conflicts.ConflictError as error:
-        # Who applied with kubectl's annotation before owns what that annotation still describes.
-        allowed = _last_applied(endpoint, live)
+        # kubectl owns what the annotation of its client-side apply still describes; others do not.
+        allowed = _last_applied(endpoint, live) if application.manager == "kubectl" else {}
         rest = [found for found in error.conflicts if not sets.has(allowed, found.path)]
         if rest:
             raise conflicts.ConflictError(rest).status() from error

@@ -286,6 +286,8 @@ def test_fields_that_kubectl_applied_before_can_be_taken_over():
     live["metadata"]["annotations"] = {
         tracking.LAST_APPLIED: '{"apiVersion":"v1","kind":"ConfigMap","data":{"k":"v"}}'
     }
+    with pytest.raises(StatusError, match="conflict with"):
+        _applied(live, _config_map({"k": "w"}), "another")
     taken = _applied(live, _config_map({"k": "w"}), "kubectl")
     assert taken["data"] == {"k": "w"}
     assert taken["metadata"]["annotations"][tracking.LAST_APPLIED] == (
