@@ -20,6 +20,8 @@ from pydantic_settings import (
 )
 from typing_extensions import override
 
+from webhook.api import quantity
+from webhook.domain import usage
 from webhook.domain.options import (
     AdmissionOptions,
     CapacityOptions,
@@ -28,13 +30,16 @@ from webhook.domain.options import (
     SchedulingOptions,
     SeedsOptions,
     UsageOptions,
+    UsageRule,
 )
 from webhook.runtime.leader import Timing
+from webhook.scheduling import profiles
 from webhook.server.app import Role
 
 PREFIX: Final = "ESPALIER_"
 ROLES: Final[tuple[Role, ...]] = ("admission", "extender", "controllers")
 
+_DOMAINS: Final = frozenset({"none", "single_zone", "multi_zone"})
 _WORD: Final = re.compile(r"(?<=[a-z0-9])([A-Z])|-")
 
 
@@ -123,10 +128,10 @@ class Settings(BaseSettings):
 
     admission: AdmissionOptions = AdmissionOptions()
     """how strict policies are, for whom; as a section of the file"""
-    scheduling: SchedulingOptions = SchedulingOptions()
+    scheduler: SchedulingOptions = SchedulingOptions()
     """how shoots get their seeds; as a section of the file"""
     usage: UsageOptions = UsageOptions()
-    """what shoots use of seeds; as a section of the file"""
+    """what shoots use of resources, by failure domain; as a section of the file"""
     capacity: CapacityOptions = CapacityOptions()
     """how many shoots seeds take; as a section of the file"""
     scaling: ScalingOptions = ScalingOptions()
@@ -156,6 +161,17 @@ class Settings(BaseSettings):
             raise ValueError("write it like https://host:port, API servers call https only")
         return value.rstrip("/")
 
+    @field_validator("scheduler")
+    @classmethod
+    def _need_known_names(cls, value: SchedulingOptions) -> SchedulingOptions:
+        profiles.check(value)
+        return value
+
+    @field_validator("usage", mode="before")
+    @classmethod
+    def _read_usage(cls, value: Any) -> Any:
+        return _usage(value) if isinstance(value, Mapping) else value
+
     @model_validator(mode="after")
     def _need_safe_timing(self) -> "Settings":
         self.timing  # noqa: B018 - raises if leaders could overlap
@@ -172,6 +188,7 @@ class Settings(BaseSettings):
         given = {
             each.name: getattr(self, each.name) for each in fields(Options) if each.name in ours
         }
+        given["scheduling"] = self.scheduler
         given["seeds"] = replace(
             self.seeds,
             owns_managed_seeds="managedseed" in self.own,
@@ -217,12 +234,28 @@ class _File(PydanticBaseSettingsSource):
             raise SettingsError(f"{self._path} is not YAML: {why}") from error
         if not isinstance(content, dict | None):
             raise SettingsError(f"{self._path} must be a mapping of settings")
-        return {
-            _snake(key): {_snake(inner): part for inner, part in value.items()}
-            if isinstance(value, dict)
-            else value
-            for key, value in (content or {}).items()
-        }
+        return {_snake(key): _section(_snake(key), part) for key, part in (content or {}).items()}
+
+
+def _section(name: str, content: Any) -> Any:
+    """Spell the keys of a section as its fields are; names of things are left as they are."""
+    if not isinstance(content, dict) or name == "usage":
+        return content
+    deeper = _section if name == "scheduler" else lambda _name, part: part
+    return {_snake(key): deeper(name, part) for key, part in content.items()}
+
+
+def _usage(written: Mapping[str, Any]) -> UsageOptions:
+    """Read rules by resource; raises ValueError with what is wrong."""
+    rules = []
+    for resource, amounts in written.items():
+        if resource in usage.BUILT_IN:
+            raise ValueError(f"{resource} is counted by itself, leave it out")
+        if not isinstance(amounts, Mapping) or not {_snake(key) for key in amounts} <= _DOMAINS:
+            raise ValueError(f"{resource}: write amounts for none, single-zone and multi-zone")
+        parsed = {_snake(key): quantity.parse(amount) for key, amount in amounts.items()}
+        rules.append((str(resource), UsageRule(**parsed)))
+    return UsageOptions(tuple(rules))
 
 
 def load(flags: Mapping[str, str]) -> Settings:

@@ -12,6 +12,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": "webhook.cli.serve",
     "certs": "webhook.cli.certs",
     "dev": "webhook.cli.dev.command",
+    "explain": "webhook.cli.explain",
     "manifests": "webhook.cli.manifests",
     "doctor": "webhook.cli.doctor",
     "simulate": "webhook.cli.simulate.command",

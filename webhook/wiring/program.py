@@ -25,6 +25,7 @@ from webhook.cluster.requests import Request, post
 from webhook.controllers import certificates, webhooks
 from webhook.controllers.extender import Extending
 from webhook.controllers.leaving import Leaving
+from webhook.controllers.seedmetrics import SeedCollector
 from webhook.runtime import pulse
 from webhook.runtime.clock import Clock, SystemClock
 from webhook.runtime.health import Checks
@@ -77,6 +78,7 @@ class Program:
         memory = Memory([selection.kind.model for selection in selections], options=options)
         self.cache = Cache(client, selections, self.clock, memory=memory)
         self.metrics.registry.register(CacheCollector(self.cache))
+        self.metrics.registry.register(SeedCollector(self.cache))
         self.certificates = Certificates(settings, client, self.clock, self.metrics)
         self.recorder = Recorder(client, settings.identity, self.clock, self.metrics)
         self.leading = Leading(client, self.cache, self.recorder, self.clock, self.metrics)

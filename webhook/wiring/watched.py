@@ -10,6 +10,7 @@ from webhook.api.core import (
     ConfigMap,
     CustomResourceDefinition,
     MutatingWebhookConfiguration,
+    Node,
     Pod,
     Secret,
     ValidatingWebhookConfiguration,
@@ -68,6 +69,7 @@ def selections(settings: Settings, webhooks: str) -> Iterable[Selection]:
     partly = {
         ConfigMap: Selection(kind_of_model(ConfigMap), garden, labels=_REGION_CONFIGS),
         Pod: Selection(kind_of_model(Pod), settings.namespace),
+        Node: Selection(kind_of_model(Node), labels=names.VIRTUAL),
         Secret: _one(Secret, settings.certificate_secret, settings.namespace),
         MutatingWebhookConfiguration: _one(MutatingWebhookConfiguration, webhooks),
         ValidatingWebhookConfiguration: _one(ValidatingWebhookConfiguration, webhooks),

@@ -1,8 +1,9 @@
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from webhook.domain.options import Options
+from webhook.domain.options import Options, UsageRule, Weights
 from webhook.settings import Settings, SettingsError, load
 
 
@@ -48,9 +49,9 @@ def test_sections_come_from_the_file_and_parts_of_them_from_the_environment(
     file = write(
         tmp_path,
         "admission:\n  modes: {shoot.workers: warn}\n  workerRule: system-components\n"
-        "scheduling:\n  strategy: MinimalDistance\n",
+        "scheduler:\n  strategy: MinimalDistance\n",
     )
-    monkeypatch.setenv("ESPALIER_SCHEDULING__HEADROOM", "3")
+    monkeypatch.setenv("ESPALIER_SCHEDULER__HEADROOM", "3")
     options = load({"config": file}).options()
     assert options.admission.mode("shoot.workers", "garden", "deny") == "warn"
     assert options.admission.worker_rule == "system-components"
@@ -120,3 +121,37 @@ def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, message: 
 def test_every_setting_says_what_it_is_for() -> None:
     silent = [name for name, field in Settings.model_fields.items() if not field.description]
     assert silent == []
+
+
+def test_rules_of_usage_and_weights_are_read_from_the_file(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "usage:\n  azure.example.com/load-balancers: {none: 1, single-zone: 500m, multiZone: 3}\n"
+        "scheduler:\n  weights: {minimalDistance: 1, leastAllocated: 7}\n  profile: weighted\n",
+    )
+    options = load({"config": file}).options()
+    rule = UsageRule(Decimal(1), Decimal("0.5"), Decimal(3))
+    assert options.usage.rules == (("azure.example.com/load-balancers", rule),)
+    assert options.scheduling.weights == Weights(1, 3, 7)
+    assert options.scheduling.profile == "weighted"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            "scheduler: {profile: best}", "use one of default, weighted, gardener", id="p"
+        ),
+        pytest.param("scheduler: {strategy: Near}", "'SameRegion' or 'MinimalDistance'", id="s"),
+        pytest.param("scheduler: {engine: magic}", "'built-in' or 'kube-scheduler'", id="e"),
+        pytest.param("usage: {shoots: {none: 1}}", "shoots is counted by itself", id="built in"),
+        pytest.param("usage: {gpus: {some: 1}}", "gpus: write amounts for none", id="domain"),
+        pytest.param("usage: {gpus: 1}", "gpus: write amounts for none", id="no mapping"),
+        pytest.param("usage: {gpus: {none: x}}", "'x' is no quantity", id="quantity"),
+    ],
+)
+def test_unknown_words_about_scheduling_are_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        load({"config": write(tmp_path, text)})
