@@ -5,12 +5,11 @@ import asyncio
 import logging
 import signal
 import sys
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Final
 
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError, ForbiddenError, UnauthorizedError
-from webhook.domain.options import Options
 from webhook.runtime import logs
 from webhook.runtime.manager import root_cause
 from webhook.server.listeners import ListenError
@@ -23,7 +22,9 @@ logger = logging.getLogger(__name__)
 NAME: Final = "serve"
 HELP: Final = "run webhooks, extender and controllers against a cluster"
 
-_SECTIONS: Final = [each.name for each in fields(Options) if is_dataclass(each.type)]
+_SECTIONS: Final = [
+    name for name, field in Settings.model_fields.items() if is_dataclass(field.annotation)
+]
 _DESCRIPTION: Final = """\
 Every flag can also be set by an ESPALIER_* variable, named in brackets, or in the YAML file that
 --config names, in this order of precedence. The file alone has the sections """
