@@ -1,6 +1,6 @@
 """Answers about seeds, one bit a seed, asked for again only about seeds that have changed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from typing_extensions import override
@@ -11,6 +11,7 @@ Mask: TypeAlias = int
 """A set of seeds: bit i stands for the i-th seed by name."""
 
 _BITS: Final = bytes.maketrans(b"01", b"\x00\x01")
+_DIGITS: Final = bytes.maketrans(b"\x00\x01", b"01")
 
 
 class Rejection(NamedTuple):
@@ -148,3 +149,8 @@ class Rated(Remembered):
 def spell(mask: Mask) -> bytes:
     """Spell a set as one byte for each seed, lowest first, as `compress` wants it."""
     return bin(mask)[:1:-1].encode().translate(_BITS)
+
+
+def gather(chosen: Iterable[bool]) -> Mask:
+    """Make a set of one answer for each seed, lowest first."""
+    return int(bytes(chosen)[::-1].translate(_DIGITS) or b"0", 2)

@@ -176,10 +176,12 @@ def _decode_names(written: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[An
     items = nodes.get("items") if isinstance(nodes, Mapping) else None
     if isinstance(items, list):
         return tuple(map(_name_of, items)), tuple(items)
-    named = written.get("nodenames")
-    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
-        raise ExtenderError("NodeNames is missing: set nodeCacheCapable and send names of seeds")
-    return tuple(named), None
+    try:
+        return msgspec.convert(written.get("nodenames"), tuple[str, ...]), None
+    except msgspec.ValidationError as error:
+        raise ExtenderError(
+            "NodeNames is missing: set nodeCacheCapable and send names of seeds"
+        ) from error
 
 
 def _decode_subject(written: Mapping[str, Any]) -> Shoot | ObjectKey:
@@ -213,20 +215,17 @@ def _only(assigned: str, named: Sequence[str]) -> _Sorted:
     return [assigned] if assigned in named else [], {}, others
 
 
-def _sort_out(verdict: Verdict, named: Iterable[str]) -> _Sorted:
-    rejected, kept = verdict.rejected, frozenset(verdict.candidates)
-    fitting: list[str] = []
+def _sort_out(verdict: Verdict, named: Sequence[str]) -> _Sorted:
+    """Sort thousands of names by group, not one by one."""
     resolvable: dict[str, str] = {}
-    final: dict[str, str] = {}
-    for name in named:
-        if name in kept:
-            fitting.append(name)
-        elif name not in rejected:
-            final[name] = UNKNOWN_SEED
-        else:
-            step, rejection = rejected[name]
-            (final if rejection.final else resolvable)[name] = f"{step}: {rejection.reason}"
-    return fitting, resolvable, final
+    final = dict.fromkeys(set(named).difference(verdict.names), UNKNOWN_SEED)
+    for name, (step, rejection) in verdict.malformed.items():
+        if name in final:
+            final[name] = f"{step}: {rejection.reason}"
+    for step, rejection, names_refused in verdict.groups():
+        told = f"{step}: {rejection.reason}"
+        (final if rejection.final else resolvable).update(dict.fromkeys(names_refused, told))
+    return [*filter(frozenset(verdict.candidates).__contains__, named)], resolvable, final
 
 
 def _scale(verdict: Verdict) -> Mapping[str, int]:

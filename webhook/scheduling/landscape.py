@@ -14,7 +14,16 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from webhook.api.seeds import Seed
 from webhook.scheduling import candidates
 from webhook.scheduling.candidates import Candidate
-from webhook.scheduling.columns import Check, Column, Journal, Mask, Questioned, Rated, spell
+from webhook.scheduling.columns import (
+    Check,
+    Column,
+    Journal,
+    Mask,
+    Questioned,
+    Rated,
+    gather,
+    spell,
+)
 
 Used: TypeAlias = Mapping[str, Mapping[str, Decimal]]
 """What shoots use, by seed and resource."""
@@ -66,11 +75,8 @@ class Landscape:
 
     def mask(self, names: Iterable[str]) -> Mask:
         """Return the set of the seeds with these names; unknown ones are left out."""
-        bits = bytearray(len(self.names) // 8 + 1)
-        for index in map(self.indexes.get, names):
-            if index is not None:
-                bits[index >> 3] |= 1 << (index & 7)
-        return int.from_bytes(bits, "little")
+        wanted = frozenset(names)
+        return gather(map(wanted.__contains__, self.names))
 
     def column(
         self, key: Hashable, prepare: Callable[[A], Check], aspect: A, *, usage: bool

@@ -56,11 +56,16 @@ class Verdict:
     def rejected(self) -> Refusals:
         """By seed, the first step that refused it and why."""
         found: dict[str, tuple[str, Rejection]] = dict(self.malformed)
+        for step, rejection, names in self.groups():
+            found.update(dict.fromkeys(names, (step, rejection)))
+        return found
+
+    def groups(self) -> Iterator[tuple[str, Rejection, Iterator[str]]]:
+        """List the refused seeds by step and reason; each seed is in one group only."""
         for cut in self.cuts:
             for rejection, mask in cut.refused.items():
-                for name in self._members(mask & cut.left):
-                    found.setdefault(name, (cut.step, rejection))
-        return found
+                if mask & cut.left:
+                    yield cut.step, rejection, self._members(mask & cut.left)
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, int]]:
