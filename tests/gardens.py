@@ -198,6 +198,7 @@ class Garden:
         self.metrics = Metrics()
         self.rows = rows
         self.after_pass: Callable[[], None] = lambda: None
+        self.actor = ""
         self.start()
 
     def start(self) -> None:
@@ -246,6 +247,7 @@ class Garden:
         """Let every controller look at every object once; return how much they wrote."""
         before = len(self.api.writes)
         for row, reconciler in self.reconcilers:
+            self.actor = row.name
             for key in [obj.key for obj in self.api.memory.store(row.model).list()]:
                 try:
                     result = await reconciler.reconcile(key)
@@ -254,6 +256,7 @@ class Garden:
                 if result.requeue_after is not None:
                     self.due[row.name, key] = self.clock.monotonic() + result.requeue_after
                 self.after_pass()
+        self.actor = ""
         await self.recorder.flush()
         return len(self.api.writes) - before
 

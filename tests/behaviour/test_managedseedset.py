@@ -301,7 +301,8 @@ async def test_an_autoscaler_follows_the_shoots(landscape):
         found = (await landscape.get("shoot"))["items"]
         mine = [item for item in found if item["metadata"]["name"].startswith("guest-")]
         replicas = (await landscape.get("mss", name))["spec"]["replicas"]
-        return replicas == 8 and all(item["spec"].get("seedName") for item in mine)
+        # 80 % of seven or eight seeds: both are within tolerance.
+        return replicas in (7, 8) and all(item["spec"].get("seedName") for item in mine)
 
     await landscape.until(placed, 120)
     path = f"/apis/core.gardener.cloud/v1beta1/namespaces/{landscape.namespace}/shoots"

@@ -1,0 +1,119 @@
+"""What a set of seeds costs: API calls for each replica, and time for each pass over the set."""
+
+import asyncio
+import json
+import tempfile
+import time
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.gardens import Garden
+from tests.landscapes import raw_seed
+from tests.leaders import OURS, PLAYED, define_kinds, running
+from tests.sets import make_parent, make_set
+from webhook.api.managedseeds import ManagedSeedSet
+from webhook.cli.dev import gardenlet
+from webhook.cluster.client import Client
+from webhook.controllers.managedseedset.plan import plan
+from webhook.domain.options import Options, SeedsOptions
+from webhook.planes.embedded import Embedded
+
+NAME = "managedseedset"
+SIZES = (50, 500)
+AT_ONCE = 20
+MOST_GROWTH = 1.2
+LONGEST_SECONDS = 900
+
+
+class Counting:
+    """A client that counts what is written through it."""
+
+    def __init__(self, client: Client, calls: "Counter[str]") -> None:
+        self._client = client
+        self._calls = calls
+
+    def __getattr__(self, verb: str) -> Any:
+        send = getattr(self._client, verb)
+
+        async def counted(kind: Any, *args: Any, **more: Any) -> Any:
+            self._calls[f"{verb} {kind.name}"] += 1
+            return await send(kind, *args, **more)
+
+        return counted
+
+
+def run(rounds: int) -> dict[str, Any]:
+    """Scale a set from nothing to each size, and time passes over sets that stand."""
+    gardenlet.PACE = timedelta(0)  # type: ignore[misc]
+    calls = {size: asyncio.run(_scale(size)) for size in SIZES}
+    passes = {size: min(asyncio.run(_time_pass(size)) for _ in range(rounds)) for size in SIZES}
+    few, many = SIZES
+    per_replica = {size: sum(calls[size].values()) / size for size in SIZES}
+    return {
+        "api_calls_per_replica": per_replica,
+        "growth_of_calls": per_replica[many] / per_replica[few],
+        "growth_allowed": MOST_GROWTH,
+        "calls_by_kind": {size: dict(calls[size].most_common()) for size in SIZES},
+        "seconds_per_pass": passes,
+        "growth_of_a_pass": passes[many] / passes[few] / (many / few),
+        "passed": per_replica[many] / per_replica[few] <= MOST_GROWTH,
+    }
+
+
+async def _scale(size: int) -> "Counter[str]":
+    calls: Counter[str] = Counter()
+    options = Options(seeds=SeedsOptions(settle_seconds=0.1))
+    with tempfile.TemporaryDirectory() as directory:
+        async with Embedded(Path(directory)) as server:
+            await _prepare(server)
+            wanted = make_set("leaf", size, maxParallel=AT_ONCE)
+            await server.kubectl("apply", "--server-side", "-f", "-", input=wanted)
+            async with (
+                running(server, PLAYED, options),
+                running(
+                    server, OURS, options, through=lambda client: Counting(client, calls)
+                ) as cache,
+                asyncio.timeout(LONGEST_SECONDS),
+            ):
+                ready = asyncio.Event()
+
+                def look(_old: Any, new: Any) -> None:
+                    if new is not None and _is_ready([new], size):
+                        ready.set()
+
+                cache.add_listener(ManagedSeedSet, look)
+                await ready.wait()
+    return calls
+
+
+async def _prepare(server: Embedded) -> None:
+    await define_kinds(server)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "garden"}}
+    await server.kubectl("apply", "-f", "-", input=namespace)
+    parent = raw_seed("parent", shoots=10_000)
+    status = parent.pop("status")
+    await server.kubectl("apply", "-f", "-", input=parent)
+    where = ("seed", "parent", "--subresource=status", "--type=merge")
+    await server.kubectl("patch", *where, "-p", json.dumps({"status": status}))
+
+
+def _is_ready(sets: Any, size: int) -> bool:
+    return any(each.status.ready_replicas == size for each in sets)
+
+
+async def _time_pass(size: int) -> float:
+    """Time one look at a set whose replicas all stand."""
+    garden = Garden()
+    garden.put(make_parent())
+    garden.put(make_set(replicas=size, maxParallel=size))
+    await garden.run(60, lambda: _is_ready(garden.api.memory.store(ManagedSeedSet).list(), size))
+    owner = garden.get(ManagedSeedSet, "leaf")
+    best = float("inf")
+    for _ in range(5):
+        snapshot = garden.api.snapshot()
+        started = time.process_time()
+        plan(owner, snapshot)
+        best = min(best, time.process_time() - started)
+    return best

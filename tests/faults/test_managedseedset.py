@@ -1,0 +1,290 @@
+"""Sets of seeds under crashes: after every single write, by SIGKILL, while the API restarts."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.gardens import OURS as ROWS
+from tests.gardens import Garden
+from tests.landscapes import raw_seed
+from tests.leaders import OURS, PLAYED, define_kinds, running
+from tests.sets import make_parent, make_set
+from webhook.api import names
+from webhook.api.core import ControllerRevision
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
+from webhook.api.meta import Draft
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.cli.dev import gardenlet
+from webhook.cli.dev.server import Server
+from webhook.cluster.client import Client
+from webhook.cluster.errors import UnreachableError
+from webhook.domain.options import Options, SeedsOptions
+from webhook.planes.embedded import Embedded
+from webhook.planes.ports import free_port
+
+IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
+KILLS = 100 if IN_SOAK else 10
+RESTARTS = 20 if IN_SOAK else 3
+LEAD_SECONDS = 6
+"""Longer than a leader needs for all that one round asks for."""
+OPTIONS = Options(seeds=SeedsOptions(settle_seconds=0.1))
+
+pytestmark = pytest.mark.timeout(3600 if IN_SOAK else 420)
+
+
+class CrashError(Exception):
+    """The process is gone."""
+
+
+class Crashing(Garden):
+    """A garden whose leader dies after so many writes of its own, and is replaced."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(OPTIONS)
+        self.left = after
+        self.died = False
+        self.ours = {row.name for row in ROWS}
+        self.api.before_write = self._count
+
+    def _count(self) -> None:
+        if self.died or self.actor not in self.ours:
+            return
+        self.left -= 1
+        if self.left < 0:
+            self.died = True
+            raise CrashError
+
+    async def live(self, seconds: float, until: Callable[[], bool]) -> None:
+        try:
+            await self.run(seconds, until)
+        except CrashError:
+            self.start()
+            await self.run(seconds, until)
+
+    def versions(self) -> dict[str, str]:
+        shoots = [name for name in self.names(Shoot) if name.startswith("leaf-")]
+        return {name: self.get(Shoot, name).spec.kubernetes.version for name in shoots}
+
+    def is_settled(self, replicas: int, version: str) -> bool:
+        owner = self.find(ManagedSeedSet, "leaf")
+        if owner is None or owner.status.observed_generation != owner.metadata.generation:
+            return False
+        status = owner.status
+        ready = status.replicas == status.ready_replicas == status.updated_replicas == replicas
+        return ready and [*self.versions().values()] == [version] * replicas
+
+
+async def test_a_crash_after_every_write_of_growing_rolling_and_shrinking_loses_nothing() -> None:
+    after = 0
+    garden = await _tell_story(after)
+    while garden.died:
+        after += 1
+        garden = await _tell_story(after)
+        _check(garden, after)
+
+
+async def _tell_story(after: int) -> Crashing:
+    """Let a set grow, roll and shrink, with a leader that dies after so many writes."""
+    why = f"crash after write {after}"
+    garden = Crashing(after)
+    garden.put(make_parent())
+    garden.put(make_set(replicas=2))
+    await garden.live(60, lambda: garden.is_settled(2, "1.35.1"))
+    assert garden.is_settled(2, "1.35.1"), why
+    spec = {"shootTemplate": {"spec": {"kubernetes": {"version": "1.35.2"}}}}
+    await garden.change(ManagedSeedSet, "leaf", {"spec": {**spec, "replicas": 3}})
+    await garden.live(90, lambda: garden.is_settled(3, "1.35.2"))
+    assert garden.is_settled(3, "1.35.2"), why
+    await garden.change(ManagedSeedSet, "leaf", {"spec": {"replicas": 1}})
+    await garden.live(90, lambda: garden.is_settled(1, "1.35.2"))
+    assert garden.is_settled(1, "1.35.2"), why
+    return garden
+
+
+def _check(garden: Crashing, after: int) -> None:
+    why = f"crash after write {after}"
+    created = [
+        key.rpartition("-")[2]
+        for verb, kind, key in garden.api.writes
+        if verb == "apply" and kind == "Shoot"
+    ]
+    # A crash between noting an ordinal and using it leaves a gap, never a second use.
+    assert len({*created}) == 3, why
+    assert len(garden.names(ControllerRevision)) == 2, why
+    replicas = [name for name in garden.names(Shoot) if name.startswith("leaf-")]
+    assert garden.names(ManagedSeed) == replicas, why
+    assert garden.names(Seed) == [*replicas, "parent"], why
+    left = garden.get(ManagedSeed, replicas[0])
+    assert names.SCALE_IN not in left.metadata.annotations, why
+
+
+class Dying:
+    """A client that is cut off for ever after so many writes."""
+
+    def __init__(self, client: Client, after: int) -> None:
+        self._client = client
+        self._left = after
+        self.died = asyncio.Event()
+
+    async def _count(self) -> None:
+        if self._left <= 0:
+            self.died.set()
+            raise UnreachableError("cut off")
+        self._left -= 1
+
+    async def create(self, *args: Any, **more: Any) -> Draft:
+        await self._count()
+        return await self._client.create(*args, **more)
+
+    async def patch(self, *args: Any, **more: Any) -> Draft:
+        await self._count()
+        return await self._client.patch(*args, **more)
+
+    async def apply(self, *args: Any, **more: Any) -> Draft:
+        await self._count()
+        return await self._client.apply(*args, **more)
+
+    async def delete(self, *args: Any, **more: Any) -> Draft:
+        await self._count()
+        return await self._client.delete(*args, **more)
+
+
+class Stage:
+    """A set on a server of the test's own."""
+
+    def __init__(self, server: Embedded) -> None:
+        self.server = server
+        self.kubectl = server.kubectl
+
+    async def begin(self) -> None:
+        await define_kinds(self.server)
+        for name in ("garden", "espalier-system"):
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            await self.kubectl("apply", "-f", "-", input=namespace)
+        parent = raw_seed("parent")
+        status = parent.pop("status")
+        await self.kubectl("apply", "-f", "-", input=parent)
+        patch = json.dumps({"status": status})
+        where = ("seed", "parent", "--subresource=status", "--type=merge")
+        await self.kubectl("patch", *where, "-p", patch)
+
+    async def patch(self, name: str, spec: Draft) -> None:
+        body = json.dumps({"spec": spec})
+        await self.kubectl("patch", "mss", name, "-n", "garden", "--type=merge", "-p", body)
+
+    async def list(self, kind: str) -> list[Draft]:
+        done = await self.kubectl("get", kind, "-n", "garden", "-o", "json", check=False)
+        return json.loads(done.stdout)["items"] if done.code == 0 else []
+
+    async def until(self, name: str, replicas: int, version: str, seconds: float) -> None:
+        found: Any = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    found = [each for each in await self.list("mss") if _name(each) == name]
+                    if found and await self._holds(found[0], replicas, version):
+                        return
+                    await asyncio.sleep(0.2)
+        pytest.fail(f"it did not come to {replicas} of {version}: {json.dumps(found)}")
+
+    async def _holds(self, owner: Draft, replicas: int, version: str) -> bool:
+        status = owner.get("status") or {}
+        counts = [status.get(key, 0) for key in ("replicas", "readyReplicas", "updatedReplicas")]
+        if counts != [replicas] * 3:
+            return False
+        if status.get("observedGeneration") != owner["metadata"]["generation"]:
+            return False
+        shoots = [each for each in await self.list("shoot") if _name(each).startswith("leaf")]
+        return all(each["spec"]["kubernetes"]["version"] == version for each in shoots)
+
+
+def _name(each: Draft) -> str:
+    return str(each["metadata"]["name"])
+
+
+@pytest.fixture
+async def stage(tmp_path, monkeypatch):
+    monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
+    async with Embedded(tmp_path / "api") as server:
+        found = Stage(server)
+        await found.begin()
+        yield found
+
+
+async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
+    """One set grows by one and rolls; each round another leader is cut off one write later."""
+    await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 1))
+    async with running(stage.server, PLAYED):
+        async with running(stage.server, OURS, OPTIONS):
+            await stage.until("leaf", 1, "1.35.1", 60)
+        after, version = 0, 1
+        while True:
+            after, version = after + 1, version + 1
+            template = {"spec": {"kubernetes": {"version": f"1.35.{version}"}}}
+            await stage.patch("leaf", {"replicas": after % 2 + 1, "shootTemplate": template})
+            died = await _lead_until_cut_off(stage.server, after)
+            async with running(stage.server, OURS, OPTIONS):
+                await stage.until("leaf", after % 2 + 1, f"1.35.{version}", 60)
+            if not died:
+                break
+    seen = [_name(each) for each in await stage.list("shoot")]
+    assert len(seen) == len({*seen}) == after % 2 + 1
+    assert len(await stage.list("controllerrevision")) <= 12
+
+
+async def _lead_until_cut_off(server: Embedded, after: int) -> bool:
+    dying: list[Dying] = []
+
+    def cut_off(client: Client) -> Dying:
+        dying.append(Dying(client, after))
+        return dying[-1]
+
+    async with running(server, OURS, OPTIONS, through=cut_off):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAD_SECONDS):
+                await dying[0].died.wait()
+    return dying[0].died.is_set()
+
+
+async def test_kills_of_the_server_and_restarts_of_the_api_lose_nothing(stage, tmp_path):
+    """The whole program is killed again and again while a set scales and rolls."""
+    flags = (
+        "--roles=controllers",
+        "--manage-webhooks=false",
+        "--lease-duration=2",
+        "--renew-deadline=1.5",
+        "--retry-period=0.3",
+        "--log-level=warning",
+    )
+    server = stage.server
+    ports = (free_port(), free_port())
+    espalier = Server(tmp_path / "espalier", server.kubeconfig, ports, *flags)
+    await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 2))
+    async with running(server, PLAYED):
+        await espalier.start()
+        try:
+            version = 1
+            for round_ in range(KILLS):
+                version += 1
+                template = {"spec": {"kubernetes": {"version": f"1.35.{version}"}}}
+                replicas = 2 + round_ % 2
+                await stage.patch("leaf", {"replicas": replicas, "shootTemplate": template})
+                await asyncio.sleep(0.3 + 0.35 * (round_ % 7))
+                await espalier.kill()
+                if round_ % (KILLS // RESTARTS) == 0:
+                    await server.apiserver.restart()
+                await espalier.start()
+            await stage.until("leaf", 2 + (KILLS - 1) % 2, f"1.35.{version}", 120)
+        finally:
+            await espalier.stop()
+    shoots = sorted(_name(each) for each in await stage.list("shoot"))
+    assert sorted(_name(each) for each in await stage.list("managedseed")) == shoots
+    seeds = [_name(each) for each in await stage.list("seed")]
+    assert sorted(seeds) == sorted([*shoots, "parent"])
