@@ -1,10 +1,11 @@
-"""Two servers with the same TLS: a bare endpoint that reads a body, and ours with an empty table.
+"""Servers with the same TLS: a bare endpoint that reads a body, and ours without and with policies.
 
-Run as a process of its own: python -m benchmarks._doors bare|ours. It prints its port, and when
-its standard input closes, the processor seconds that it took.
+Run as a process of its own: python -m benchmarks._doors bare|ours|full. It prints its port, and
+when its standard input closes, the processor seconds that it took.
 """
 
 import asyncio
+import gc
 import os
 import sys
 import time
@@ -16,7 +17,10 @@ import uvloop
 from aiohttp import web
 
 from benchmarks._load import AUTHORITY_FILE
-from webhook.admission.engine import Table
+from benchmarks._shoots import make_shoot, make_surroundings
+from webhook.admission.engine import TABLE, Table
+from webhook.api.decode import convert
+from webhook.api.kinds import KINDS, find_kind
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.runtime import logs, pulse
@@ -27,9 +31,11 @@ from webhook.server.app import Services, build_app
 from webhook.server.listeners import listening
 from webhook.server.middleware import MAX_BODY
 from webhook.server.traffic import Traffic
+from webhook.state.memory import Memory
 from webhook.tls.authority import Authority
 from webhook.tls.serving import ServingContext
 
+SHOOTS = 10_000
 ANSWER = (
     b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":'
     b'{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002","allowed":true}}'
@@ -48,13 +54,26 @@ def bare() -> web.Application:
     return app
 
 
-def ours(metrics: Metrics) -> web.Application:
-    """Everything as shipped, but for the policies."""
+def ours(metrics: Metrics, table: Table, memory: Memory | None = None) -> web.Application:
+    """Everything as shipped, but for the policies and what they read."""
     clock = SystemClock()
-    cache = Cache(cast("Client", None), [], clock)
+    cache = Cache(cast("Client", None), [], clock, memory=memory)
     cache._synced.set()  # there is nothing to fill it with
-    services = Services(cache, Table(()), metrics, Traffic(clock, 500))
+    services = Services(cache, table, metrics, Traffic(clock, 500))
     return build_app(services, ("admission",))
+
+
+def landscape() -> Memory:
+    """Remember 10,000 shoots with their profile, bindings, quota and seeds."""
+    memory = Memory(kind.model for kind in KINDS)
+    for raw in (*map(make_shoot, range(SHOOTS)), *make_surroundings()):
+        kind = find_kind(raw["apiVersion"], raw["kind"])
+        assert kind is not None
+        obj = convert(kind.model, raw)
+        memory.store(kind.model).put(obj.key, obj)
+    gc.collect()
+    gc.freeze()
+    return memory
 
 
 async def serve(which: str, certificates: Path) -> None:
@@ -63,7 +82,12 @@ async def serve(which: str, certificates: Path) -> None:
     (certificates / AUTHORITY_FILE).write_bytes(authority.certificate)
     context = ServingContext(authority.sign_server(["localhost"], now)).context
     metrics = Metrics()
-    app = bare() if which == "bare" else ours(metrics)
+    if which == "bare":
+        app = bare()
+    elif which == "ours":
+        app = ours(metrics, Table(()))
+    else:
+        app = ours(metrics, TABLE, landscape())
     loop = asyncio.get_running_loop()
     async with listening(app, "127.0.0.1", 0, context) as port:
         print(port, flush=True)

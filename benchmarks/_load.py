@@ -1,6 +1,6 @@
 """A client that costs as little as possible, so that the server is what is measured.
 
-Run as a process of its own: python -m benchmarks._load PORT FOLDER SECONDS CONNECTIONS.
+Run as a process of its own: python -m benchmarks._load PORT FOLDER SECONDS CONNECTIONS [update].
 """
 
 import asyncio
@@ -52,6 +52,16 @@ def make_review() -> bytes:
     return json.dumps(review).encode()
 
 
+def make_update() -> bytes:
+    """Make a review of an update of a Shoot: another maximum for one of its pools."""
+    review = json.loads(make_review())
+    old = make_shoot(1)
+    new = json.loads(json.dumps(old))
+    new["spec"]["provider"]["workers"][0]["maximum"] += 1
+    review["request"].update(operation="UPDATE", object=new, oldObject=old)
+    return json.dumps(review, separators=(",", ":")).encode()
+
+
 class Caller(asyncio.Protocol):
     """Sends the same request again as soon as it was answered."""
 
@@ -61,11 +71,14 @@ class Caller(asyncio.Protocol):
         self._length = 0
         self._received = 0
         self.answers = 0
+        self.waits: list[float] = []
+        self._sent = 0.0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self._sent = time.perf_counter()
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
@@ -83,8 +96,11 @@ class Caller(asyncio.Protocol):
         if self._received >= self._length:
             self._received = self._length = 0
             self.answers += 1
-            if time.perf_counter() < self._until:
+            now = time.perf_counter()
+            self.waits.append(now - self._sent)
+            if now < self._until:
                 assert self._transport is not None
+                self._sent = now
                 self._transport.write(self._request)
             elif not self.done.done():
                 self.done.set_result(None)
@@ -94,8 +110,7 @@ class Caller(asyncio.Protocol):
             self.done.set_exception(error or ConnectionError("the server closed the connection"))
 
 
-async def load(port: int, folder: Path, seconds: float, connections: int) -> None:
-    body = make_review()
+async def load(port: int, folder: Path, seconds: float, connections: int, body: bytes) -> None:
     head = (
         "POST /validate?timeout=5s HTTP/1.1\r\n"
         f"Host: localhost:{port}\r\nAccept: application/json\r\nContent-Type: application/json\r\n"
@@ -116,11 +131,15 @@ async def load(port: int, folder: Path, seconds: float, connections: int) -> Non
     await asyncio.gather(*(caller.done for caller in callers))
     elapsed = time.perf_counter() - started
     answers = sum(caller.answers for caller in callers)
-    print(json.dumps({"rate": answers / elapsed, "answers": answers, "bytes": len(body)}))
+    waits = sorted(wait for caller in callers for wait in caller.waits)
+    p99 = round(waits[int(len(waits) * 0.99)] * 1000, 2)
+    found = {"rate": answers / elapsed, "answers": answers, "bytes": len(body), "p99_ms": p99}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
     if len(cores := sorted(os.sched_getaffinity(0))) > 1:
         os.sched_setaffinity(0, cores[1:2])
-    port, folder, seconds, connections = sys.argv[1:]
-    uvloop.run(load(int(port), Path(folder), float(seconds), int(connections)))
+    port, folder, seconds, connections, *kind = sys.argv[1:]
+    body = make_update() if kind == ["update"] else make_review()
+    uvloop.run(load(int(port), Path(folder), float(seconds), int(connections), body))

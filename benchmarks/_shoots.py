@@ -1,5 +1,6 @@
 """Shoots as they are in real landscapes, about 9 KB each as the API server sends them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 _REGIONS = ("eu-west-1", "eu-central-1", "us-east-1", "ap-south-1")
@@ -28,6 +29,51 @@ def make_shoot(number: int) -> dict[str, Any]:
         "spec": _spec(number, name, region),
         "status": _status(number, name),
     }
+
+
+def make_surroundings() -> Iterator[dict[str, Any]]:
+    """Yield what policies look up for these shoots: profile, bindings, a quota, seeds."""
+    core = "core.gardener.cloud/v1beta1"
+    types = ("m5.large", "m5.xlarge", "m5.2xlarge", "c5.large", "c5.xlarge", "r5.large")
+    yield {
+        "apiVersion": core,
+        "kind": "CloudProfile",
+        "metadata": {"name": "aws"},
+        "spec": {
+            "type": "aws",
+            "regions": [
+                {"name": region, "zones": [{"name": f"{region}{zone}"} for zone in "abc"]}
+                for region in _REGIONS
+            ],
+            "machineTypes": [
+                {"name": name, "cpu": "4", "gpu": "0", "memory": "16Gi"} for name in types
+            ],
+            "volumeTypes": [{"name": "gp3", "class": "standard"}],
+            "machineImages": [{"name": "gardenlinux", "versions": [{"version": "1592.9.0"}]}],
+        },
+    }
+    quota = {"scope": {"kind": "Project"}, "metrics": {"cpu": "10M", "memory": "100Pi"}}
+    yield {
+        "apiVersion": core,
+        "kind": "Quota",
+        "metadata": {"name": "all", "namespace": "garden"},
+        "spec": quota,
+    }
+    for number in range(40):
+        yield {
+            "apiVersion": "security.gardener.cloud/v1alpha1",
+            "kind": "CredentialsBinding",
+            "metadata": {"name": f"binding-{number}", "namespace": "garden-bench"},
+            "quotas": [{"name": "all", "namespace": "garden"}] if number < 2 else [],
+        }
+    for number in range(60):
+        yield {
+            "apiVersion": core,
+            "kind": "Seed",
+            "metadata": {"name": f"seed-{number}"},
+            "spec": {"provider": {"type": "aws", "region": "eu-west-1"}},
+            "status": {"allocatable": {"shoots": "250"}},
+        }
 
 
 def _spec(number: int, name: str, region: str) -> dict[str, Any]:

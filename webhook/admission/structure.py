@@ -31,11 +31,14 @@ def is_deep(data: bytes) -> bool:
     Nearly all input is told apart by its brackets alone, at the speed of memory; only where those
     leave a doubt are the strings, which may hold brackets too, taken out first.
     """
-    return _exceeds(data) and _exceeds(_STRINGS.sub(b"", data))
+    return may_be_deep(data) and may_be_deep(_STRINGS.sub(b"", data))
 
 
-def _exceeds(data: bytes) -> bool:
-    """Take away the innermost pairs, level by level, until what is left cannot be too deep."""
+def may_be_deep(data: bytes) -> bool:
+    """Tell whether the brackets alone, in strings or not, would allow too deep a nesting.
+
+    The innermost pairs are taken away, level by level, until what is left cannot be too deep.
+    """
     brackets = data.translate(_BRACES, _NO_BRACKETS)
     for level in range(MAX_DEPTH + 1):
         if len(brackets) <= 2 * (MAX_DEPTH - level):

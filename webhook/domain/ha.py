@@ -58,18 +58,24 @@ class Spelling(NamedTuple):
 NOT_AVAILABLE: Final = HighAvailability()
 
 
+def is_mentioned(shoot: Subject) -> bool:
+    """Tell whether a shoot says anything about its control plane at all; most do not."""
+    spec, annotations = shoot.spec, shoot.metadata.annotations
+    return (
+        spec.kubernetes.control_plane is not None
+        or spec.control_plane is not None
+        or names.HIGH_AVAILABILITY in annotations
+        or names.REGION_AFFINITY in annotations
+    )
+
+
 def wanted(shoot: Subject) -> HighAvailability:
     """Read what a shoot asks for; of spellings that contradict each other the first counts.
 
     It answers for every object that decodes: admission refuses what makes no sense, and what got
     past it is read as if it said nothing.
     """
-    spec = shoot.spec
-    if (
-        spec.kubernetes.control_plane is None
-        and spec.control_plane is None
-        and names.HIGH_AVAILABILITY not in shoot.metadata.annotations
-    ):
+    if not is_mentioned(shoot):
         return NOT_AVAILABLE
     return next((spelling.value for spelling in spellings(shoot)), NOT_AVAILABLE)
 

@@ -176,6 +176,8 @@ def is_checked(new: ShootSpec, old: ShootSpec | None) -> bool:
     """
     if old is None or (_has_nginx(new) and not _has_nginx(old)):
         return True
+    if new.provider.workers == old.provider.workers:
+        return False
     stored = {worker.name: worker for worker in old.provider.workers}
     return any(
         before is None

@@ -1,6 +1,6 @@
 """Every metric that the program exports, on one registry, named in one place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from prometheus_client import (
@@ -26,6 +26,23 @@ _WORK_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0)
 _PAUSE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
+class _Late(Collector):
+    """Has no metrics of its own; it is registered first, so it is asked before all others."""
+
+    def __init__(self) -> None:
+        self.tellers: list[Callable[[], None]] = []
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        for tell in self.tellers:
+            tell()
+        return ()
+
+    def describe(self) -> Iterable[Metric]:
+        """Say without collecting that there is nothing."""
+        return ()
+
+
 class Metrics:
     """The instruments. Labels come from tables, never from object names."""
 
@@ -33,6 +50,8 @@ class Metrics:
         # When a series was created is of no use to anybody, and doubles what is scraped.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
         self.registry = registry or CollectorRegistry()
+        self._late = _Late()
+        self.registry.register(self._late)
         self._make_request_metrics()
         self._make_admission_metrics()
         self._make_certificate_metrics()
@@ -43,6 +62,10 @@ class Metrics:
     def expose(self) -> bytes:
         """Write all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
+
+    def before_reading(self, tell: Callable[[], None]) -> None:
+        """Have somebody who counts by himself tell the counters before they are read."""
+        self._late.tellers.append(tell)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(PREFIX + name, text, labels, registry=self.registry)

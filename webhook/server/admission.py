@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from aiohttp import web
 
 from webhook.admission import review
-from webhook.admission.decision import Decision, Needs, Request
+from webhook.admission.decision import Decision, Needs, Outcome, Request
 from webhook.cluster.answers import UnanswerableError
 from webhook.runtime.metrics import Metrics
 from webhook.server.errors import LaterError
@@ -83,36 +83,31 @@ class Admission:
 
 
 class _Tally:
-    """Counts decisions; counters are bound when first needed, since binding costs most."""
+    """Counts decisions, as cheaply as can be: counters learn of them when they are read."""
 
     def __init__(self, metrics: Metrics, path: str) -> None:
         self._metrics = metrics
         self._path = path
-        self._decisions: dict[tuple[str, str, bool, int], Callable[[], None]] = {}
-        self._verdicts: dict[tuple[str, str, str], Callable[[], None]] = {}
+        self._counts: dict[tuple[str, str, int, tuple[Outcome, ...]], int] = {}
+        metrics.before_reading(self._tell_counters)
 
     def count(self, asked: Request, decision: Decision) -> None:
         kind = asked.kind.name if asked.kind else "other"
-        allowed = decision.allowed
-        code = 200 if allowed else review.status(asked, decision)["code"]
-        key = (asked.operation, kind, allowed, code)
-        count = self._decisions.get(key)
-        if count is None:
-            count = self._decisions[key] = self._metrics.decisions.labels(
-                self._path, asked.operation, kind, str(allowed).lower(), str(code)
-            ).inc
-        count()
-        for outcome in decision.outcomes:
-            self._count_verdict(outcome.policy, asked.operation, outcome.verdict)
+        code = 200 if decision.allowed else review.status(asked, decision)["code"]
+        key = (asked.operation, kind, code, decision.outcomes)
+        self._counts[key] = self._counts.get(key, 0) + 1
         if decision.patch:
             self._metrics.patch_operations.labels(kind).inc(len(decision.patch))
 
-    def _count_verdict(self, policy: str, operation: str, verdict: str) -> None:
-        key = (policy, operation, verdict)
-        count = self._verdicts.get(key)
-        if count is None:
-            count = self._verdicts[key] = self._metrics.verdicts.labels(*key).inc
-        count()
+    def _tell_counters(self) -> None:
+        counts, self._counts = self._counts, {}
+        verdicts = self._metrics.verdicts
+        for (operation, kind, code, outcomes), number in counts.items():
+            allowed = "true" if code == 200 else "false"
+            labels = (self._path, operation, kind, allowed, str(code))
+            self._metrics.decisions.labels(*labels).inc(number)
+            for outcome in outcomes:
+                verdicts.labels(outcome.policy, operation, outcome.verdict).inc(number)
 
 
 def _tell(path: str, asked: Request, decision: Decision, started: float) -> None:

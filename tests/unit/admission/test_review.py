@@ -146,6 +146,16 @@ def test_an_unknown_kind_is_read_too() -> None:
             "nested deeper than 200 levels",
             id="nested beyond reading",
         ),
+        pytest.param(
+            b'{"more":' + b"[" * 300 + b"]" * 300 + PLAIN.replace(b"{", b",", 1),
+            "nested deeper than 200 levels",
+            id="nested before the objects",
+        ),
+        pytest.param(
+            PLAIN.replace(b'"options":{', b'"options":{"a":' + b"[" * 300 + b"]" * 300 + b","),
+            "nested deeper than 200 levels",
+            id="nested after the objects",
+        ),
     ],
 )
 def test_what_is_no_review_is_refused_in_one_sentence(body: bytes, said: str) -> None:
@@ -155,9 +165,25 @@ def test_what_is_no_review_is_refused_in_one_sentence(body: bytes, said: str) ->
     assert "\n" not in str(raised.value)
 
 
-def test_what_an_envelope_has_besides_is_not_looked_at() -> None:
-    more = b'{"more":' + b"[" * 300 + b"]" * 300 + b',"large":' + b"9" * 40
+def test_what_an_envelope_has_besides_is_passed_by() -> None:
+    more = b'{"more":' + b"[" * 150 + b"]" * 150 + b',"large":' + b"9" * 40
     assert review.decode(PLAIN.replace(b"{", more + b",", 1)).uid == "f0d1"
+
+
+def test_deep_objects_are_left_to_the_decision() -> None:
+    deep = b"[" * 300 + b"]" * 300
+    assert review.decode(PLAIN.replace(b'"here"', deep)).uid == "f0d1"
+    shuffled = (
+        b'{"request":'
+        + msgspec.json.encode({**make_review()["request"], "object": None, "options": None})[
+            :-1
+        ].replace(b'"object":null,', b"")
+        + b',"object":'
+        + deep
+        + b'},"kind":"AdmissionReview",'
+    )
+    shuffled += b'"apiVersion":"admission.k8s.io/v1"}'
+    assert review.decode(shuffled).uid == "f0d1"
 
 
 def test_the_plain_yes() -> None:

@@ -1,6 +1,6 @@
 """shoot.placement: who may choose a seed, and whether the seed can take the shoot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from webhook.admission.decision import Finding, Request
@@ -14,14 +14,19 @@ from webhook.state.snapshot import Snapshot
 _FIELD: Final = "spec.seedName"
 
 
-def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
+def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     """Judge a request that sets or changes the seed; say so if a wish will move the shoot."""
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
-    before, after = old.spec.seed_name if old is not None else "", shoot.spec.seed_name
-    if before == after:
-        if old is not None and after:
-            yield from _will_move(old, shoot, snapshot)
-        return
+    before = old.spec.seed_name if old is not None else ""
+    if before != shoot.spec.seed_name:
+        return _judge(request, shoot, before, snapshot)
+    if old is not None and before and ha.is_mentioned(shoot):
+        return _will_move(old, shoot, snapshot)
+    return ()
+
+
+def _judge(request: Request, shoot: Shoot, before: str, snapshot: Snapshot) -> Iterator[Finding]:
+    after = shoot.spec.seed_name
     if not after:
         yield Finding.denied(
             f"a shoot cannot lose its seed, set {before} or the seed it is to move to", _FIELD

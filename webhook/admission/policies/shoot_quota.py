@@ -18,21 +18,27 @@ from webhook.state.snapshot import Snapshot
 from webhook.state.totals import QUOTA_USAGE
 
 Binding: TypeAlias = SecretBinding | CredentialsBinding
+Named: TypeAlias = tuple[str, type[SecretBinding | CredentialsBinding], str]
+"""The field that names a binding, its kind and its name."""
 
 
-def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
+def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     """Ask every quota of the shoot's binding, where the request may cost more than before."""
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
     if shoot.is_deleting:
-        return
+        return ()
     costs_more = quota.is_checked(shoot.spec, old.spec if old is not None else None)
     lives_longer = _expiry(shoot) not in (None, _expiry(old))
-    if not costs_more and not lives_longer:
-        return
-    named = _named(shoot)
+    named = _named(shoot) if costs_more or lives_longer else None
     if named is None:
-        return
-    field, model, name = named
+        return ()
+    return _judge(request, shoot, named, (costs_more, lives_longer), snapshot)
+
+
+def _judge(
+    request: Request, shoot: Shoot, named: Named, why: tuple[bool, bool], snapshot: Snapshot
+) -> Iterator[Finding]:
+    (field, model, name), (costs_more, lives_longer) = named, why
     key = ObjectKey(request.key.namespace, name)
     binding: Binding | None = snapshot.look_up(model, key)
     if binding is None:
@@ -46,7 +52,7 @@ def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
         yield from _lifetime(shoot, quotas, snapshot)
 
 
-def _named(shoot: Shoot) -> tuple[str, type[SecretBinding | CredentialsBinding], str] | None:
+def _named(shoot: Shoot) -> Named | None:
     spec = shoot.spec
     if spec.credentials_binding_name:
         return "spec.credentialsBindingName", CredentialsBinding, spec.credentials_binding_name

@@ -1,6 +1,6 @@
 """shoot.registered: a Shoot that is registered as a seed stays fit to be one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from webhook.admission.decision import Finding, Request
 from webhook.api.managedseeds import ManagedSeed
@@ -12,13 +12,17 @@ from webhook.state.indexes import MANAGED_SEEDS_BY_SHOOT
 from webhook.state.snapshot import Snapshot
 
 
-def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
+def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     """Refuse the deletion, and changes that would break the seed."""
     if not snapshot.watches(ManagedSeed):
-        return
+        return ()
     registered = snapshot.by_index(MANAGED_SEEDS_BY_SHOOT, str(request.key))
-    if not registered:
-        return
+    return _judge(request, registered, snapshot) if registered else ()
+
+
+def _judge(
+    request: Request, registered: tuple[ManagedSeed, ...], snapshot: Snapshot
+) -> Iterator[Finding]:
     if request.operation == "DELETE":
         yield Finding.denied(
             f"the shoot is registered as a seed by ManagedSeed {registered[0].key}, "

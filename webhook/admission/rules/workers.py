@@ -6,6 +6,7 @@ from typing import Final
 
 from webhook.admission.decision import TOO_LONG, Finding
 from webhook.api import identifiers
+from webhook.api.shoots import ShootSpec
 from webhook.api.workers import Worker
 from webhook.domain.options import WorkerRule
 
@@ -32,6 +33,11 @@ def judge(
         yield from _every_pool(workers, stored, base)
     else:
         yield from _system_component_pools(workers, stored, base)
+
+
+def is_any_short(spec: ShootSpec) -> bool:
+    """Tell whether some pool has fewer nodes than zones."""
+    return any(map(_is_short, spec.provider.workers))
 
 
 def _changed(workers: Sequence[Worker], stored: dict[str, Worker], base: str) -> Iterator[Finding]:
