@@ -132,6 +132,11 @@ async def test_a_namespace_ends_with_its_content(session):
         }
     ]
     await eventually(session, maps, lambda state: set(state) == {"held"}, 40)
+    code, _ = await send(
+        session, "PATCH", f"{spaces}/{name}", {"metadata": {"labels": {"a": "b"}}}, MERGE
+    )
+    assert code == 200
+    assert (await send(session, "GET", f"{spaces}/{name}"))[0] == 200
     await send(session, "PATCH", f"{maps}/held", {"metadata": {"finalizers": None}}, MERGE)
     await eventually(session, spaces, lambda state: name not in state, 40)
 

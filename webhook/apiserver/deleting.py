@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from webhook.api import fielderrors, status
 from webhook.api.status import Qualified
-from webhook.apiserver import bodies, meta, reading
+from webhook.apiserver import bodies, meta, reading, strategies
 from webhook.apiserver.admission import DELETE, Attributes
 from webhook.apiserver.calls import META_GROUP, Call, dry_run_errors
 from webhook.apiserver.core import Core
@@ -143,7 +143,7 @@ async def _delete(core: Core, call: Call, entry: Entry, options: DeleteOptions) 
     metadata = obj["metadata"]
     finalizers = _finalizers(metadata.get("finalizers") or [], options)
     grace = _grace(call.resource, obj, options)
-    if not finalizers and not grace and not outlives(call.resource, obj):
+    if not finalizers and not grace and not strategies.outlives(call.resource, obj):
         if options.dry_run:
             return Deleted(entry, gone=True)
         return Deleted(await core.store.remove(core.collection(call.resource), entry), gone=True)
@@ -200,11 +200,6 @@ def _grace(resource: Resource, obj: Object, options: DeleteOptions) -> int:
     if options.grace is not None:
         return max(options.grace, 0)
     return int(spec.get("terminationGracePeriodSeconds", _POD_GRACE))
-
-
-def outlives(resource: Resource, obj: Object) -> bool:
-    """Whether an object has to stay without finalizers in its metadata: a namespace has its own."""
-    return resource.storage == "namespaces" and bool((obj.get("spec") or {}).get("finalizers"))
 
 
 def _mark(core: Core, resource: Resource, obj: Object, grace: int) -> bool:

@@ -12,6 +12,11 @@ Object = dict[str, Any]
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 
+def outlives(resource: Resource, obj: Object) -> bool:
+    """Whether an object has to stay without finalizers in its metadata: a namespace has its own."""
+    return resource.storage == "namespaces" and bool((obj.get("spec") or {}).get("finalizers"))
+
+
 def prepare_create(resource: Resource, obj: Object) -> None:
     """Drop what a create cannot set, and start counting generations."""
     if resource.has_status:

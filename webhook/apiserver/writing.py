@@ -274,7 +274,8 @@ class Change:
     async def _finish(self, obj: Object, entry: Entry) -> Entry:
         call, dry_run = self._call, self._options.dry_run
         metadata = obj["metadata"]
-        if is_finished(metadata) and not dry_run:
+        ended = is_finished(metadata) and not strategies.outlives(call.resource, obj)
+        if ended and not dry_run:
             # The last finalizer is gone, which is what the deletion was waiting for.
             await self._core.store.remove(self._collection, entry)
             return Entry(obj, encode(obj), entry.rv, {})
