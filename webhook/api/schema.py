@@ -17,7 +17,7 @@ class Schema:
 
     __slots__ = (
         "additional", "additional_allowed", "all_of", "any_of", "default", "embedded", "enum",
-        "format", "has_default", "int_or_string", "items", "limits", "list_keys",
+        "format", "has_default", "int_or_string", "is_composed", "items", "limits", "list_keys",
         "list_type", "max_items", "max_length", "max_properties", "min_items", "min_length",
         "min_properties", "multiple_of", "not_", "nullable", "one_of", "pattern", "preserve",
         "properties", "raw", "required", "rules", "types", "unique_items",
@@ -60,6 +60,7 @@ class Schema:
         self.any_of = [compiled(child) for child in raw.get("anyOf") or ()]
         self.one_of = [compiled(child) for child in raw.get("oneOf") or ()]
         self.not_ = compiled(raw["not"]) if raw.get("not") is not None else None
+        self.is_composed = bool(self.all_of or self.any_of or self.one_of or self.not_)
 
     def _compile_constraints(self, raw: Mapping[str, Any]) -> None:
         self.required: tuple[str, ...] = tuple(raw.get("required") or ())

@@ -114,7 +114,7 @@ def check(schema: "Schema", value: Any, old: Any, path: str, context: Context) -
         return
     kind = _KINDS.get(type(value), "null")
     _check_type(schema, value, kind, path, context)
-    if kind != "null":
+    if schema.is_composed and kind != "null":
         _check_composition(schema, value, old, path, context)
     if kind == "string":
         _check_string(schema, value, path, context)

@@ -67,6 +67,11 @@ class Resource:
         """The compiled schema; compiled on first use, since most built-ins never are."""
         return self.load_schema() if self.load_schema is not None else Schema(self.raw_schema)
 
+    @cached_property
+    def has_embedded(self) -> bool:
+        """Whether objects may hold others; most kinds need not be searched for them."""
+        return "x-kubernetes-embedded-resource" in repr(self.raw_schema)
+
     @property
     def is_custom(self) -> bool:
         return self.builtin is None

@@ -103,7 +103,7 @@ def validate_update(
 
 def embedded_errors(resource: Resource, obj: Object) -> list[FieldError]:
     """Object to embedded objects without kind and apiVersion."""
-    return _embedded(resource.schema, obj, "")
+    return _embedded(resource.schema, obj, "") if resource.has_embedded else []
 
 
 def _embedded(schema: Any, value: Any, path: str) -> list[FieldError]:

@@ -114,6 +114,8 @@ def _settled(
     """Take from all other managers what changed; without force, raise if there is any."""
     found: dict[str, values.Difference] = {}
     own = values.compare(_bare(live), _bare(new), endpoint.schema)
+    if not managed.owners:
+        return own
     found[endpoint.api_version] = own.without(endpoint.reset)
     contested: dict[Manager, FieldSet] = {}
     for manager, owned in list(managed.owners.items()):

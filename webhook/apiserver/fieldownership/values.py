@@ -74,6 +74,8 @@ _SAME: Final = _Nodes()
 
 def compare(left: Any, right: Any, schema: Schema) -> Difference:
     """Find the fields in which two objects differ."""
+    if not left:
+        return Difference({}, {}, _arrived_fields(right, schema))
     found = _compared_fields(left, right, schema)
     return Difference(found.removed or {}, found.modified or {}, found.added or {})
 
@@ -81,19 +83,41 @@ def compare(left: Any, right: Any, schema: Schema) -> Difference:
 def _compared(left: Any, right: Any, schema: Schema) -> _Nodes:
     if left is not MISSING and right is not MISSING and _same(left, right):
         return _SAME
+    if left is MISSING:
+        return _Nodes(added=_arrived(right, schema))
     if _is_divided(left, right, dict) and not schemas.is_atomic_map(schema):
         below = _compared_fields(_or_empty(left, {}), _or_empty(right, {}), schema)
     elif _is_divided(left, right, list) and not schemas.is_atomic_list(schema):
         below = _compared_items(_or_empty(left, []), _or_empty(right, []), schema)
-    elif left is MISSING:
-        return _Nodes(added={})
     elif right is MISSING:
         return _Nodes(removed={})
     else:
         return _differing(left, right, schema)
     removed = sets.node(right is MISSING, below.removed or {})
-    added = sets.node(left is MISSING, below.added or {})
-    return _Nodes(removed, below.modified, added)
+    return _Nodes(removed, below.modified, below.added)
+
+
+def _arrived(value: Any, schema: Schema) -> FieldSet:
+    """What is added by a value that stands where nothing stood; creates are nothing else."""
+    if isinstance(value, dict) and value and not schemas.is_atomic_map(schema):
+        return {sets.SELF: {}, **_arrived_fields(value, schema)}
+    if isinstance(value, list) and value and not schemas.is_atomic_list(schema):
+        inner = schemas.items(schema)
+        groups = _grouped(value, schema)
+        items = {
+            element: _arrived(group[0], inner) if len(group) == 1 else {}
+            for element, group in groups.items()
+        }
+        return {sets.SELF: {}, **items}
+    return {}
+
+
+def _arrived_fields(value: dict[str, Any], schema: Schema) -> FieldSet:
+    fields = schemas.fields(schema)
+    return {
+        sets.field(name): _arrived(inner, fields.of(name) or DEDUCED)
+        for name, inner in value.items()
+    }
 
 
 def _same(left: Any, right: Any) -> bool:
