@@ -13,6 +13,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "certs": "webhook.cli.certs",
     "dev": "webhook.cli.dev.command",
     "explain": "webhook.cli.explain",
+    "check": "webhook.cli.check",
     "manifests": "webhook.cli.manifests",
     "doctor": "webhook.cli.doctor",
     "simulate": "webhook.cli.simulate.command",

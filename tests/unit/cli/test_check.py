@@ -1,0 +1,85 @@
+"""`espalier check`: manifests judged offline."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.builders import make_cloud_profile, make_shoot, make_worker
+from webhook.cli.main import main
+
+GOOD = make_shoot("good", workers=[make_worker(zones="abc")])
+BAD = make_shoot("bad", workers=[make_worker(zones="abc", maximum=2)])
+FIELD = "spec.provider.workers[0].maximum"
+
+
+def write(folder: Path, *objects: dict[str, Any], name: str = "objects.yaml") -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(yaml.safe_dump_all(objects))
+    return str(folder)
+
+
+def test_what_is_right_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", write(tmp_path, make_cloud_profile(), GOOD)]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "2 objects judged: 0 refusals, 0 warnings" in said.err
+
+
+def test_a_refusal_names_file_object_field_and_policy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", write(tmp_path, make_cloud_profile(), GOOD, BAD)]) == 1
+    line = capsys.readouterr().out.strip()
+    assert line.startswith(f"{tmp_path}/objects.yaml: Shoot garden-dev/bad: refused: {FIELD}: ")
+    assert line.endswith("[shoot.workers]")
+
+
+def test_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-o", "json", write(tmp_path, make_cloud_profile(), BAD)]) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["policy"], found["field"], found["refused"]) == ("shoot.workers", FIELD, True)
+
+
+def test_as_sarif(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-o", "sarif", write(tmp_path, make_cloud_profile(), BAD)]) == 1
+    log = json.loads(capsys.readouterr().out)
+    (result,) = log["runs"][0]["results"]
+    assert (log["version"], result["ruleId"], result["level"]) == (
+        "2.1.0",
+        "shoot.workers",
+        "error",
+    )
+    rules = [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
+    assert "shoot.workers" in rules
+
+
+def test_against_what_is_stored_an_old_violation_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = write(tmp_path / "old", make_cloud_profile(), BAD)
+    new = write(tmp_path / "new", BAD | {"metadata": BAD["metadata"] | {"labels": {"a": "b"}}})
+    assert main(["check", new, "--against", stored]) == 0
+    assert ": warning: " in capsys.readouterr().out
+
+
+def test_lists_and_kinds_of_others(tmp_path: Path) -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": [make_cloud_profile(), BAD, 5]}
+    other = {"apiVersion": "x.org/v1", "kind": "Other", "spec": 5}
+    assert main(["check", write(tmp_path, other, listed)]) == 1
+
+
+@pytest.mark.parametrize("spec", [5, {"provider": {"workers": 5}}, {"region": []}])
+def test_misshapen_manifests_are_refused(tmp_path: Path, spec: Any) -> None:
+    assert main(["check", write(tmp_path, {**GOOD, "spec": spec})]) == 1
+
+
+def test_what_cannot_be_read_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.yaml").write_text("a: [")
+    for arguments in ([str(tmp_path)], [str(tmp_path / "nowhere")], []):
+        assert main(["check", *arguments]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
