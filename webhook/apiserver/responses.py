@@ -1,6 +1,7 @@
 """Answers on the wire: which form a client accepts, and the bytes of it."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,10 @@ from webhook.apiserver.entries import Entry
 from webhook.apiserver.reading import Page
 from webhook.apiserver.resources import Resource
 
+#: In characters: what all warnings of an answer may hold, and what each is then cut to.
+_WARNINGS_LIMIT: Final = 4096
+_WARNING_LIMIT: Final = 256
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 _PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
@@ -85,13 +90,25 @@ def page_bytes(resource: Resource, page: Page, form: Form, now: datetime) -> byt
 
 
 def warning_headers(warnings: Iterable[str]) -> list[tuple[str, str]]:
-    """Write warnings as HTTP headers."""
-    return [("Warning", f"299 - {_quoted(text)}") for text in warnings]
+    """Write warnings as HTTP headers: each once, and cut short where there are too many."""
+    # A header cannot hold control characters; Kubernetes drops such warnings.
+    texts = [text for text in dict.fromkeys(warnings) if text and not _CONTROL.search(text)]
+    if sum(map(len, texts)) > _WARNINGS_LIMIT:
+        texts = list(_cut(texts))
+    return [("Warning", f"299 - {_quoted(text)}") for text in texts]
+
+
+def _cut(texts: Iterable[str]) -> Iterator[str]:
+    written = 0
+    for text in texts:
+        if written >= _WARNINGS_LIMIT:
+            return
+        yield text[:_WARNING_LIMIT]
+        written += min(len(text), _WARNING_LIMIT)
 
 
 def _quoted(text: str) -> str:
-    cleaned = "".join(char if char.isprintable() else " " for char in text)
-    return '"' + cleaned.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def json_response(body: bytes, code: int = 200, warnings: Iterable[str] = ()) -> web.Response:
