@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         return _fail(_explain(error))
     except BaseExceptionGroup as group:
         cause = root_cause(group)
-        if isinstance(cause, ConfigError | ListenError | BundleError):
+        if isinstance(cause, ConfigError | ListenError | BundleError | ApiError):
             return _fail(_explain(cause))
         logger.critical("stopped by a bug", exc_info=group)
         return 1
@@ -102,7 +102,7 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, ListenError):
         return f"{text}; free it or choose others with --port and --http-port"
     if isinstance(error, BundleError):
-        return f"{text}; mend it, or leave --certificate-directory out to have one made"
+        return f"{text}; mend it, or leave the flag that names it out"
     if isinstance(error, UnauthorizedError | ForbiddenError):
         return f"the API server refuses us: {text}; check the rights of the kubeconfig's user"
     if isinstance(error, ApiError):

@@ -1,6 +1,7 @@
 """Open ports, and leave them without dropping anybody."""
 
 import os
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,22 @@ class ListenError(Exception):
     """A port that cannot be opened; the message says which, why and what to do."""
 
 
+def require_free(host: str, port: int) -> None:
+    """Raise ListenError if a port cannot be opened, before anything else is begun."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise _explain(host, port, error) from error
+
+
+def _explain(host: str, port: int, error: OSError) -> ListenError:
+    reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+    return ListenError(f"cannot listen on {host}:{port}: {reason}")
+
+
 @asynccontextmanager
 async def listening(
     app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None
@@ -40,8 +57,7 @@ async def listening(
         try:
             await site.start()
         except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
+            raise _explain(host, port, error) from error
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()

@@ -21,7 +21,7 @@ from webhook.controllers import certificates, webhooks
 from webhook.runtime.clock import Clock
 from webhook.runtime.metrics import Metrics
 from webhook.settings import Settings
-from webhook.tls.bundle import Bundle, BundleError, check, load_directory, not_after
+from webhook.tls.bundle import Bundle, BundleError, check, load_directory, not_after, split
 from webhook.tls.material import Profile
 from webhook.tls.rotation import Outcome, Rotation, follow_directory
 from webhook.tls.serving import ServingContext
@@ -144,9 +144,11 @@ def _read_authorities(*paths: Path | None) -> bytes:
 def read_authority(path: Path) -> bytes:
     """Read a file of authorities; raises BundleError if there is none to be read."""
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
         raise BundleError(f"cannot read {path}: {error.strerror}") from error
+    split(content, str(path))
+    return content
 
 
 def _decode(bundle: str) -> bytes:

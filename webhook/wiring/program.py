@@ -37,7 +37,7 @@ from webhook.runtime.recorder import Recorder
 from webhook.server.app import Services, build_app, build_plain_app
 from webhook.server.authentication import Authenticator
 from webhook.server.extender import Extender
-from webhook.server.listeners import lame_duck, listening
+from webhook.server.listeners import lame_duck, listening, require_free
 from webhook.server.traffic import Traffic
 from webhook.settings import Settings
 from webhook.state.memory import Memory
@@ -89,6 +89,8 @@ class Program:
     async def run(self, stop: asyncio.Event, started: Callable[[Address], None]) -> None:
         """Serve until `stop` is set; `started` is told once ports are open, before readiness."""
         settings = self.settings
+        require_free(settings.http_host, settings.http_port)
+        require_free(settings.host, settings.port)
         async with AsyncExitStack() as stack:
             enter = stack.enter_async_context
             stack.enter_context(pulse.watching_gc(self.metrics))

@@ -230,7 +230,8 @@ BAD = [
     pytest.param(json.dumps(review(uid="")).encode(), 400, id="no uid"),
     pytest.param(json.dumps(review(uid=7)).encode(), 400, id="a uid that is a number"),
     pytest.param(json.dumps(review(operation="PATCH")).encode(), 400, id="an unknown operation"),
-    pytest.param(json.dumps(review(options=nested(300))).encode(), 400, id="nesting over 200"),
+    pytest.param(json.dumps(nested(300)).encode(), 400, id="nesting over 200"),
+    pytest.param(json.dumps(nested(900)).encode(), 400, id="nesting over 900"),
     pytest.param(b"[" * 100_000, 400, id="a hundred thousand brackets"),
     pytest.param(
         json.dumps(review(userInfo={"uid": 2**70})).encode(), 400, id="an integer over 64 bits"

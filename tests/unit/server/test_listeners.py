@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from tests.clocks import FakeClock, settle
-from webhook.server.listeners import ListenError, lame_duck, listening
+from webhook.server.listeners import ListenError, lame_duck, listening, require_free
 from webhook.server.traffic import Traffic
 
 
@@ -38,6 +38,9 @@ async def test_a_port_in_use_is_named() -> None:
         with pytest.raises(ListenError, match=f"127.0.0.1:{port}: Address already in use"):
             async with listening(make_app(), "127.0.0.1", port):
                 pass
+        with pytest.raises(ListenError, match=f"127.0.0.1:{port}: Address already in use"):
+            require_free("127.0.0.1", port)
+    require_free("127.0.0.1", 0)
 
 
 async def test_a_lame_duck_leaves_only_when_it_is_quiet() -> None:
