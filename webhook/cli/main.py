@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "dev": "webhook.cli.dev.command",
     "explain": "webhook.cli.explain",
     "check": "webhook.cli.check",
+    "fix": "webhook.cli.fix",
     "manifests": "webhook.cli.manifests",
     "doctor": "webhook.cli.doctor",
     "simulate": "webhook.cli.simulate.command",
