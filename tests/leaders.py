@@ -34,6 +34,7 @@ from webhook.runtime.manager import background
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.reconciler import Reconciler
 from webhook.runtime.recorder import Recorder
+from webhook.runtime.remotes import Pool
 from webhook.runtime.rows import Controller
 from webhook.runtime.writer import Api, Writer
 from webhook.state.memory import Memory
@@ -76,7 +77,7 @@ async def running(
     selections = [Selection(kind_of_model(model)) for model in models if model is not ConfigMap]
     purpose = "scheduling.gardener.cloud/purpose=region-config"
     selections.append(Selection(kind_of_model(ConfigMap), labels=purpose))
-    async with Client(await config.load(kubeconfig)) as client:
+    async with Client(await config.load(kubeconfig)) as client, Pool(metrics) as shoots:
         memory = Memory([each.kind.model for each in selections], options=options or Options())
         cache = Cache(client, selections, clock, memory=memory)
         recorder = Recorder(client, "test", clock, metrics)
@@ -84,7 +85,7 @@ async def running(
         parts: list[Any] = [
             Runner(
                 row,
-                Reconciler(row, cache, writer, recorder, Expectations(cache, clock)),
+                Reconciler(row, cache, writer, recorder, Expectations(cache, clock), shoots),
                 cache,
                 clock,
                 metrics,
