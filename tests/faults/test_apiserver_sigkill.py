@@ -43,7 +43,8 @@ def make_map(name: str, value: str) -> dict[str, Any]:
     """An object whose parts prove each other, and that is not small."""
     digest = hashlib.sha256(value.encode()).hexdigest()
     data = {"value": value, "digest": digest, "ballast": value * 50}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    metadata = {"name": name, "labels": {"ours": ""}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 @asynccontextmanager
@@ -100,7 +101,7 @@ async def load(server: Embedded, ledger: Ledger, seed: int) -> None:
 
 async def stored(session: aiohttp.ClientSession) -> dict[str, str]:
     """Read everything back, and check that every object is whole."""
-    async with session.get(MAPS) as response:
+    async with session.get(MAPS, params={"labelSelector": "ours"}) as response:
         listed = await response.json()
     values = {}
     for item in listed["items"]:
