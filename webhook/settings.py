@@ -134,7 +134,7 @@ class Settings(BaseSettings):
     """what shoots use of resources, by failure domain; as a section of the file"""
     capacity: CapacityOptions = CapacityOptions()
     """how many shoots seeds take; as a section of the file"""
-    scaling: ScalingOptions = ScalingOptions()
+    scheduled_scaling: ScalingOptions = ScalingOptions()
     """what scheduled scalings may do; as a section of the file"""
     seeds: SeedsOptions = SeedsOptions()
     """how managed seeds and sets of them are looked after; as a section of the file"""
@@ -189,6 +189,7 @@ class Settings(BaseSettings):
             each.name: getattr(self, each.name) for each in fields(Options) if each.name in ours
         }
         given["scheduling"] = self.scheduler
+        given["scaling"] = self.scheduled_scaling
         given["seeds"] = replace(
             self.seeds,
             owns_managed_seeds="managedseed" in self.own,
