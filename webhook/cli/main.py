@@ -37,25 +37,31 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""
+    about = "Admission, scheduling and automation for Gardener-style landscapes"
+    return run(COMMANDS, "espalier", about, argv)
+
+
+def run(
+    table: Mapping[str, str], program: str, about: str, argv: Sequence[str] | None = None
+) -> int:
+    """Run one command of a table of modules."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     # Only what is asked for is loaded: a server's libraries would slow a small command down.
-    asked = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    commands = {name: _load(name) for name in COMMANDS if asked in (None, name)}
-    args = _parser(commands).parse_args(arguments)
+    asked = arguments[0] if arguments and arguments[0] in table else None
+    commands = {name: _load(table[name]) for name in table if asked in (None, name)}
+    args = _parser(commands, program, about).parse_args(arguments)
     try:
         return commands[args.command].run(args)
     except KeyboardInterrupt:
         return 130
 
 
-def _load(name: str) -> Command:
-    return cast("Command", import_module(COMMANDS[name]))
+def _load(module: str) -> Command:
+    return cast("Command", import_module(module))
 
 
-def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "espalier", description="Admission, scheduling and automation for Gardener-style landscapes"
-    )
+def _parser(commands: Mapping[str, Command], program: str, about: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(program, description=about)
     parser.add_argument("--version", action="version", version=f"espalier {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in commands.items():

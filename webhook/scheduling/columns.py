@@ -1,5 +1,6 @@
 """Answers about seeds, one bit a seed, asked for again only about seeds that have changed."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -57,7 +58,7 @@ class Journal:
             self._changed.clear()
 
 
-class Remembered:
+class Remembered(ABC):
     """Something about each seed that is brought up to date when it is asked for."""
 
     __slots__ = ("_journal", "_position")
@@ -78,11 +79,13 @@ class Remembered:
                 self._change(index, seeds[index])
         self._position = position
 
+    @abstractmethod
     def _begin(self, seeds: Sequence[Candidate]) -> None:
-        raise NotImplementedError
+        """Answer anew for all seeds."""
 
+    @abstractmethod
     def _change(self, index: int, candidate: Candidate) -> None:
-        raise NotImplementedError
+        """Answer anew for one seed."""
 
 
 class Questioned(Remembered):
