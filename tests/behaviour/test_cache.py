@@ -22,6 +22,7 @@ from tests.behaviour.following import (
 from webhook.api.core import ConfigMap, Namespace
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import ObjectKey
+from webhook.api.versions import covers
 from webhook.cluster import requests
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
@@ -36,7 +37,6 @@ from webhook.cluster.errors import (
 from webhook.cluster.events import Bookmark, Changed, decode
 from webhook.cluster.requests import Request, Selection
 from webhook.state.questions import Get, MayI
-from webhook.state.versions import covers
 
 CONFIG_MAP = kind_of_model(ConfigMap)
 SECONDS = {"opening": 10.0, "idle": 20.0, "total": 30.0}

@@ -10,13 +10,13 @@ import msgspec
 from webhook.api.decode import Fault
 from webhook.api.kinds import Kind
 from webhook.api.meta import Object, ObjectKey
+from webhook.api.versions import covers
 from webhook.cluster.documents import Document, gone, read
 from webhook.cluster.errors import UNREADABLE
 from webhook.cluster.events import Change
 from webhook.cluster.pacing import Pacer
 from webhook.state.memory import Memory
 from webhook.state.store import Entry, Store
-from webhook.state.versions import covers
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
+from webhook.api.versions import ordinal
 from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import (
@@ -29,7 +30,6 @@ from webhook.scheduling import ledger
 from webhook.scheduling.ledger import Entry, Ledger
 from webhook.state.snapshot import Snapshot
 from webhook.state.totals import SEED_USAGE
-from webhook.state.versions import ordinal
 
 logger = logging.getLogger(__name__)
 

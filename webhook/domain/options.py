@@ -156,6 +156,19 @@ class SeedsOptions:
     """By resource, the query that tells it, one value for each value of the label `seed`."""
 
 
+@dataclass(frozen=True, slots=True)
+class NodeGroupsOptions:
+    """How worker pools are found and looked after."""
+
+    discovery: tuple[str, ...] = ()
+    """Where MachineDeployments are looked for, `mcm:KEY[=VALUE]`; without any, by pool label."""
+    actuators: tuple[str, ...] = ("system:serviceaccount:extension-*",)
+    """Users, with `*` as a wildcard, whose writes of a MachineDeployment's size are not taken at
+    their word: they know each zone's static share only."""
+    capacity_quotas: bool = True
+    """Whether a CapacityQuota is kept in shoots whose kubeconfig is given."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The operator's settings, one section for each family of rules, all with defaults.
@@ -176,6 +189,7 @@ class Options:
     capacity: CapacityOptions = field(default_factory=CapacityOptions)
     scaling: ScalingOptions = field(default_factory=ScalingOptions)
     seeds: SeedsOptions = field(default_factory=SeedsOptions)
+    nodegroups: NodeGroupsOptions = field(default_factory=NodeGroupsOptions)
 
     @property
     def keeps_managed_seeds(self) -> bool:

@@ -22,8 +22,8 @@ from webhook.api import names, quantity, timestamps
 from webhook.api.core import ConfigMap
 from webhook.api.meta import Draft, Model, ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.api.versions import ordinal
 from webhook.domain import usage
-from webhook.state.versions import ordinal
 
 SEEN_THROUGH: Final = "seenThrough"
 PATIENCE: Final = timedelta(seconds=30)

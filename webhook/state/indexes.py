@@ -6,6 +6,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from webhook.api import names
 from webhook.api.core import ConfigMap, HorizontalPodAutoscaler, Secret
+from webhook.api.extensions import Worker
+from webhook.api.machines import MachineDeployment
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, Project, SecretBinding
@@ -127,6 +129,10 @@ def _name(obj: Object) -> Iterable[str]:
     return (obj.name,)
 
 
+def _namespace(obj: Object) -> Iterable[str]:
+    return (obj.namespace,)
+
+
 def _waits_for_seed(shoot: Shoot) -> Iterable[str]:
     return () if shoot.spec.seed_name or shoot.is_deleting else (WAITING,)
 
@@ -210,6 +216,10 @@ NOTED_TORTOISES: Final = Index("noted_tortoises", Tortoise, _tortoise_in_notes)
 NOTED_AUTOSCALERS: Final = Index("noted_autoscalers", HorizontalPodAutoscaler, _tortoise_in_notes)
 """What carries notes of raised values, by the Tortoise that they name, and by namespace."""
 
+DEPLOYMENTS_BY_NAMESPACE: Final = Index("deployments_by_namespace", MachineDeployment, _namespace)
+WORKERS_BY_NAMESPACE: Final = Index("workers_by_namespace", Worker, _namespace)
+"""MachineDeployments and Workers by their namespace, which is that of one shoot."""
+
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,
     SHOOTS_BY_SEED,
@@ -234,4 +244,6 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     TORTOISES_BY_AUTOSCALER,
     NOTED_TORTOISES,
     NOTED_AUTOSCALERS,
+    DEPLOYMENTS_BY_NAMESPACE,
+    WORKERS_BY_NAMESPACE,
 )

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from webhook.api.meta import Object, ObjectKey
+from webhook.api.versions import covers, ordinal
 from webhook.state.store import Entry, Store
-from webhook.state.versions import covers, ordinal
 
 T = TypeVar("T", bound=Object)
 

@@ -12,6 +12,7 @@ from webhook.api.core import ConfigMap
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.api.shoots import Shoot
+from webhook.api.versions import covers
 from webhook.cluster.cache import ASSUMED_FOR
 from webhook.cluster.client import Page
 from webhook.cluster.errors import (
@@ -27,7 +28,6 @@ from webhook.domain.options import Options
 from webhook.state.memory import Memory
 from webhook.state.snapshot import Snapshot
 from webhook.state.store import Entry
-from webhook.state.versions import covers
 
 CONFIG_MAP = kind_of_model(ConfigMap)
 LOST = "lost"

@@ -10,13 +10,13 @@ from tests.clocks import FakeClock
 from webhook.api import patches
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
+from webhook.api.versions import covers
 from webhook.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from webhook.cluster.requests import Propagation
 from webhook.state.memory import Memory
 from webhook.state.questions import Answers, Get, Question
 from webhook.state.snapshot import Snapshot
 from webhook.state.store import Entry
-from webhook.state.versions import covers
 
 T = TypeVar("T", bound=Object)
 
