@@ -15,7 +15,7 @@ from webhook.domain.options import Failure, Options
 NAME: Final = "espalier"
 TIMEOUT_SECONDS: Final = 5
 _DOMAIN: Final = "espalier.gardener.cloud"
-_NEVER: Final = "kube-system"
+_NEVER: Final = names.KUBE_SYSTEM
 _MUTATE: Final = "mutate"
 _VALIDATE: Final = "validate"
 

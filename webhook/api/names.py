@@ -123,6 +123,7 @@ ZONE_LABEL: Final = "topology.kubernetes.io/zone"
 REGION_LABEL: Final = "topology.kubernetes.io/region"
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+KUBE_SYSTEM: Final = "kube-system"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 # machine-controller-manager and cluster-autoscaler.

@@ -4,28 +4,34 @@ Tortoise learns, hour by hour, how many replicas a workload needed. While a floo
 long as replicas only come down from it, what it sees is our doing and not demand.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
 from webhook.api import names
 from webhook.api.core import HorizontalPodAutoscaler
 from webhook.api.meta import Draft, Raw
-from webhook.api.scaling import Tortoise
+from webhook.api.scaling import ReplicaSlot, Tortoise
 
 ANNOTATION: Final = names.SCALING_AFTERMATH
 STILL: Final = timedelta(minutes=10)
 """Replicas that stay this long where they are have come down as far as they will."""
 
 _SLOTS: Final = ("minReplicas", "maxReplicas")
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class Aftermath(msgspec.Struct, frozen=True):
-    """How far replicas have come down since the last floor, and since when they stand there."""
+    """How far replicas have come down since the last floor, and since when they stand there.
+
+    While a floor holds there is no such time: the count begins when the last one has gone.
+    """
 
     replicas: int
-    since: datetime
+    since: datetime | None = None
 
 
 def read(tortoise: Tortoise) -> Aftermath | None:
@@ -44,14 +50,33 @@ def write(aftermath: Aftermath) -> str:
     return msgspec.json.encode(aftermath).decode()
 
 
+def mark(present: Aftermath | None, replicas: int) -> Aftermath:
+    """Mark a workload under a floor with the most replicas that were seen there."""
+    return Aftermath(max(replicas, present.replicas if present is not None else 0))
+
+
 def follow(aftermath: Aftermath, replicas: int, allowed: int, now: datetime) -> Aftermath | None:
     """Follow replicas on their way down; None when what they do from now on is demand again."""
-    risen = replicas > aftermath.replicas
-    if risen or replicas <= allowed:
+    if replicas > aftermath.replicas or replicas <= allowed:
         return None
-    if replicas < aftermath.replicas:
+    if replicas < aftermath.replicas or aftermath.since is None:
         return Aftermath(replicas, now)
     return None if now - aftermath.since >= STILL else aftermath
+
+
+def allowed_now(slots: Iterable[ReplicaSlot], now: datetime) -> int:
+    """Say what the slots recommend for this hour; 0 where none is for it."""
+    return max((slot.value for slot in slots if _is_now(slot, now)), default=0)
+
+
+def _is_now(slot: ReplicaSlot, now: datetime) -> bool:
+    try:
+        local = now.astimezone(ZoneInfo(slot.time_zone or "UTC"))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return slot.week_day in (None, "", _DAYS[local.weekday()]) and slot.from_ <= local.hour < (
+        slot.to or 24
+    )
 
 
 def is_suspended(

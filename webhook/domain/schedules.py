@@ -3,15 +3,13 @@
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from cronsim import CronSim, CronSimError
+from zoneinfo import ZoneInfo
 
 from webhook.api import conditions, names, quantity
 from webhook.api.quantity import QuantityError
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.timestamps import TimestampError, parse_time
-from webhook.domain import durations
+from webhook.domain import durations, soundness
 from webhook.domain.floors import NO_FLOORS, Floors, above, combine, higher
 from webhook.domain.options import ScalingOptions
 from webhook.domain.windows import OneShot, Recurring, Schedule, Window, open_window
@@ -20,7 +18,9 @@ _OFF: Final = ("", "Off")
 
 
 def schedule_of(scaling: ScheduledScaling) -> Schedule | None:
-    """Read a schedule; None if it means nothing, which admission explains."""
+    """Read a schedule; None if the object has any fault, which admission explains."""
+    if next(soundness.faults(scaling.spec), None) is not None:
+        return None
     written = scaling.spec.schedule
     try:
         start = parse_time(written.start_at) if written.start_at else None
@@ -41,17 +41,15 @@ def _recurring(
     cron: str, duration: str, zone: str, start: datetime | None, finish: datetime | None
 ) -> Recurring | None:
     length = durations.parse(duration)
-    try:
-        CronSim(cron, datetime(2026, 1, 1))  # noqa: DTZ001 -- only its syntax is looked at
-        zone_info = ZoneInfo(zone or "UTC")
-    except (CronSimError, ZoneInfoNotFoundError, ValueError, OSError):
-        return None
-    return Recurring(cron, length, zone_info, start, finish) if length else None
+    return Recurring(cron, length, ZoneInfo(zone or "UTC"), start, finish) if length else None
 
 
 def window_of(scaling: ScheduledScaling, now: datetime) -> Window | None:
-    """Give the window of a schedule that is open now and not suspended or going away."""
-    if scaling.spec.suspend or scaling.is_deleting:
+    """Give the window of a schedule that is open now and not suspended or going away.
+
+    In kube-system none ever is: what keeps the cluster alive is not ours to scale.
+    """
+    if scaling.spec.suspend or scaling.is_deleting or scaling.namespace == names.KUBE_SYSTEM:
         return None
     schedule = schedule_of(scaling)
     return open_window(schedule, now) if schedule is not None else None

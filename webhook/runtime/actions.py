@@ -1,6 +1,7 @@
 """What a plan may ask for: values that say what to write and what must still hold for it."""
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
 
 from webhook.api.kinds import Kind
@@ -94,6 +95,15 @@ class Refusal(NamedTuple):
     causes: tuple[Raw, ...] = ()
 
 
+class Measure(NamedTuple):
+    """Something to export once the writes of a plan are answered: how late it is, or one more."""
+
+    metric: Literal["edge_lateness", "floors_missing"]
+    label: str
+    since: datetime | None = None
+    """The instant from which lateness counts."""
+
+
 class Plan(NamedTuple):
     """What to do now, in order, and when to look again.
 
@@ -104,6 +114,10 @@ class Plan(NamedTuple):
     actions: tuple[Action, ...] = ()
     requeue_after: float | None = None
     refused: Callable[[Refusal], Iterable[Action]] | None = None
+    again: bool = False
+    """Look again after the key's growing delay and not before: a write may not show what it says,
+    because somebody else has the last word, and its own event must not hasten the next one."""
+    measures: tuple[Measure, ...] = ()
 
 
 NOTHING = Plan()

@@ -57,14 +57,14 @@ class Runner:
         self._cache = cache
         self._clock = clock
         self._metrics = metrics
-        self._queue: Queue[ObjectKey] = Queue(clock)
+        self._queue: Queue[ObjectKey] = Queue(clock, controller.delays)
         self._depth = metrics.queue_depth.labels(controller.name)
         self._wait = metrics.queue_wait.labels(controller.name)
         self._duration = metrics.reconcile_duration.labels(controller.name)
 
     async def run(self) -> None:
         """Listen and work until cancelled; a new run starts from everything there is."""
-        self._queue = Queue(self._clock)
+        self._queue = Queue(self._clock, self._controller.delays)
         self._depth.set_function(lambda: float(len(self._queue)))
         with ExitStack() as stack, logs.fields(controller=self._controller.name):
             stack.callback(self._queue.close)
@@ -129,8 +129,13 @@ class Runner:
             self._settle(key, result)
 
     def _settle(self, key: ObjectKey, result: Result) -> None:
-        self._queue.forget(key)
         self._count(result.outcome)
+        for measure in result.measures:
+            self._metrics.measure(measure, self._clock.now())
+        if result.again:
+            self._queue.hold(key)
+            return
+        self._queue.forget(key)
         if result.requeue_after is not None:
             self._queue.add_after(key, result.requeue_after)
 

@@ -1,6 +1,7 @@
 """Every metric that the program exports, on one registry, named in one place."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Protocol
 
 from prometheus_client import (
@@ -17,6 +18,8 @@ from prometheus_client import (
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
+
+from webhook.runtime.actions import Measure
 
 PREFIX = "espalier_"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -57,11 +60,20 @@ class Metrics:
         self._make_certificate_metrics()
         self._make_work_metrics()
         self._make_scheduling_metrics()
+        self._make_scaling_metrics()
         self._make_process_metrics()
 
     def expose(self) -> bytes:
         """Write all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
+
+    def measure(self, measure: Measure, now: datetime) -> None:
+        """Take what a plan wants exported, its writes being answered now."""
+        if measure.metric == "floors_missing":
+            self.floors_missing.labels(measure.label).inc()
+        elif measure.since is not None:
+            late = max(0.0, (now - measure.since).total_seconds())
+            self.edge_lateness.labels(measure.label).observe(late)
 
     def before_reading(self, tell: Callable[[], None]) -> None:
         """Have somebody who counts by himself tell the counters before they are read."""
@@ -146,6 +158,19 @@ class Metrics:
         )
         self.scheduling_duration = self._histogram(
             "scheduling_duration_seconds", "Time of one scheduling decision", _PAUSE_BUCKETS
+        )
+
+    def _make_scaling_metrics(self) -> None:
+        self.edge_lateness = self._histogram(
+            "scheduled_scaling_edge_lateness_seconds",
+            "Time from the edge of a window until the write to the autoscaler was answered",
+            _WORK_BUCKETS,
+            "edge",
+        )
+        self.floors_missing = self._counter(
+            "scheduled_scaling_floors_missing_total",
+            "Floors that were seen missing in a window and put back",
+            "kind",
         )
 
     def _make_process_metrics(self) -> None:

@@ -36,6 +36,7 @@ class Queue(Generic[K]):
     - *Exclusive*: a key comes out to one worker at a time; added meanwhile, it comes out again
       after `done`, so no change that follows the start of the work is ever missed.
     - *Patient*: a delayed key comes out no earlier than asked; of several delays the first counts.
+    - *Held*: a key that is held does not come out before its delay, whoever adds it meanwhile.
     """
 
     def __init__(self, clock: Clock, delays: Delays | None = None) -> None:
@@ -46,6 +47,7 @@ class Queue(Generic[K]):
         self._working: dict[K, int] = {}
         self._dirty: dict[K, int] = {}
         self._due: dict[K, tuple[float, int]] = {}
+        self._held: set[K] = set()
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = 0
         self._timer: Timer | None = None
@@ -67,8 +69,8 @@ class Queue(Generic[K]):
         return len(self._working)
 
     def add(self, key: K, priority: int = NORMAL) -> None:
-        """Ask for work on the key, now."""
-        if self._closed:
+        """Ask for work on the key, now; one that is held comes out when its delay is over."""
+        if self._closed or key in self._held:
             return
         if key in self._working:
             self._dirty[key] = max(priority, self._dirty.get(key, priority))
@@ -109,6 +111,14 @@ class Queue(Generic[K]):
         self.add_after(key, delay, priority)
         return delay
 
+    def hold(self, key: K) -> float:
+        """Let a key that is worked on wait for its own growing delay, and say that delay."""
+        delay = self.retry(key)
+        self._dirty.pop(key, None)
+        if key in self._due:
+            self._held.add(key)
+        return delay
+
     def forget(self, key: K) -> None:
         """Take the key's failures as made good."""
         self._backoff.forget(key)
@@ -145,6 +155,7 @@ class Queue(Generic[K]):
         self._priority.clear()
         self._ready.clear()
         self._due.clear()
+        self._held.clear()
         self._heap.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -188,5 +199,6 @@ class Queue(Generic[K]):
             entry = heapq.heappop(self._heap)
             if not self._is_superseded(entry):
                 _, priority = self._due.pop(entry[2])
+                self._held.discard(entry[2])
                 self.add(entry[2], priority)
         self._arm()

@@ -11,7 +11,7 @@ from webhook.cluster.errors import (
     ForbiddenError,
     InvalidError,
 )
-from webhook.runtime.actions import Action, Apply, Emit, Plan, Refusal, Remote, Write
+from webhook.runtime.actions import Action, Apply, Emit, Measure, Plan, Refusal, Remote, Write
 from webhook.runtime.expectations import Expectations
 from webhook.runtime.recorder import Recorder
 from webhook.runtime.remotes import Remotes
@@ -31,6 +31,8 @@ class Result(NamedTuple):
 
     requeue_after: float | None = None
     outcome: str = "ok"
+    again: bool = False
+    measures: tuple[Measure, ...] = ()
 
 
 class Snapshots(Protocol):
@@ -74,7 +76,7 @@ class Reconciler:
         if isinstance(planned, Result):
             return planned
         await self._carry_out(key, planned)
-        return Result(planned.requeue_after)
+        return Result(planned.requeue_after, again=planned.again, measures=planned.measures)
 
     def _look(self, key: ObjectKey, snapshot: Snapshot) -> Plan | Result:
         obj = snapshot.get(self._model, key)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.runtime.actions import Plan
+from webhook.runtime.backoff import Delays
 from webhook.state.snapshot import Snapshot
 
 Planner: TypeAlias = Callable[[Any, Snapshot], Plan]
@@ -42,6 +43,8 @@ class Controller:
     reads: tuple[type[Object], ...] = ()
     """Kinds that the plan reads without being woken by them; while one is lost it pauses."""
     workers: int = 1
+    delays: Delays | None = None
+    """How long a key waits that failed, or that has to be looked at again; None for the usual."""
 
     @property
     def models(self) -> tuple[type[Object], ...]:

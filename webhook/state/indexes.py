@@ -115,9 +115,30 @@ def _autoscaler_of_tortoise(tortoise: Tortoise) -> Iterable[str]:
     return (str(ObjectKey(tortoise.namespace, schedules.autoscaler_of(tortoise))),)
 
 
+def stage(namespace: str, of: str) -> str:
+    """Give the value under which a namespace's schedules of one stage are found."""
+    return f"{namespace}@{of}"
+
+
+def _stage_of_scaling(scaling: ScheduledScaling) -> Iterable[str]:
+    status = scaling.status
+    if status.phase in ("", ACTIVE):
+        return (stage(scaling.namespace, status.phase),)
+    if status.phase == "Pending" and status.window is not None and not scaling.spec.suspend:
+        return (stage(scaling.namespace, minute(status.window.start)),)
+    return ()
+
+
+def minute(written: str) -> str:
+    """Cut an instant, as it is written in UTC, to its minute."""
+    return written[:16]
+
+
 def _tortoise_in_notes(obj: Tortoise | HorizontalPodAutoscaler) -> Iterable[str]:
     found = notes.parse(obj.metadata.annotations.get(notes.ANNOTATION))
-    return (str(ObjectKey(obj.namespace, found.tortoise)), obj.namespace) if found else ()
+    if found is not None:
+        return (str(ObjectKey(obj.namespace, found.tortoise)), obj.namespace)
+    return (obj.namespace,) if names.SCALING_AFTERMATH in obj.metadata.annotations else ()
 
 
 def _series(obj: Object) -> Iterable[str]:
@@ -209,12 +230,19 @@ REGISTRATIONS_BY_KIND: Final = Index(
 SCALINGS_BY_TORTOISE: Final = Index("scalings_by_tortoise", ScheduledScaling, _tortoise_of_scaling)
 """ScheduledScalings by the key of their Tortoise, and by their namespace."""
 
+ACTIVE: Final = "Active"
+SCALINGS_BY_STAGE: Final = Index("scalings_by_stage", ScheduledScaling, _stage_of_scaling)
+"""ScheduledScalings by `stage` of their namespace: new, active, or the minute they open next."""
+
 TORTOISES_BY_AUTOSCALER: Final = Index("tortoises_by_autoscaler", Tortoise, _autoscaler_of_tortoise)
 """Tortoises by the key of their HorizontalPodAutoscaler."""
 
 NOTED_TORTOISES: Final = Index("noted_tortoises", Tortoise, _tortoise_in_notes)
 NOTED_AUTOSCALERS: Final = Index("noted_autoscalers", HorizontalPodAutoscaler, _tortoise_in_notes)
-"""What carries notes of raised values, by the Tortoise that they name, and by namespace."""
+"""What carries notes of raised values, by the Tortoise that they name, and by namespace.
+
+A Tortoise in the aftermath of a window is found by its namespace, too: it still needs us.
+"""
 
 DEPLOYMENTS_BY_NAMESPACE: Final = Index("deployments_by_namespace", MachineDeployment, _namespace)
 WORKERS_BY_NAMESPACE: Final = Index("workers_by_namespace", Worker, _namespace)
@@ -241,6 +269,7 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     DEFAULT_DOMAINS,
     REGISTRATIONS_BY_KIND,
     SCALINGS_BY_TORTOISE,
+    SCALINGS_BY_STAGE,
     TORTOISES_BY_AUTOSCALER,
     NOTED_TORTOISES,
     NOTED_AUTOSCALERS,

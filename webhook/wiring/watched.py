@@ -9,6 +9,7 @@ from webhook.api.core import (
     APIService,
     ConfigMap,
     CustomResourceDefinition,
+    HorizontalPodAutoscaler,
     MutatingWebhookConfiguration,
     Node,
     Pod,
@@ -45,6 +46,7 @@ _DECISIONS: Final[tuple[type[Object], ...]] = (
     Zone,
     ScheduledScaling,
     Tortoise,
+    HorizontalPodAutoscaler,
 )
 """What policies, filters and the scheduler read; the overlay counts placements on all of it."""
 

@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webhook.domain.learning import STILL, Aftermath, follow
+from webhook.api.scaling import ReplicaSlot
+from webhook.domain.learning import STILL, Aftermath, allowed_now, follow, mark
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
-FROM_FIFTY = Aftermath(50, NOW - timedelta(minutes=5))
+SINCE = NOW - timedelta(minutes=5)
+FROM_FIFTY = Aftermath(50, SINCE)
 
 
 @pytest.mark.parametrize(
@@ -18,11 +20,39 @@ FROM_FIFTY = Aftermath(50, NOW - timedelta(minutes=5))
         pytest.param(51, NOW, None, id="a rise is demand"),
         pytest.param(10, NOW, None, id="down to what the slots allow"),
         pytest.param(11, NOW, Aftermath(11, NOW), id="nearly down"),
-        pytest.param(
-            50, FROM_FIFTY.since + STILL - timedelta(seconds=1), FROM_FIFTY, id="not yet still"
-        ),
-        pytest.param(50, FROM_FIFTY.since + STILL, None, id="still for ten minutes"),
+        pytest.param(50, SINCE + STILL - timedelta(seconds=1), FROM_FIFTY, id="not yet still"),
+        pytest.param(50, SINCE + STILL, None, id="still for ten minutes"),
     ],
 )
 def test_replicas_after_a_floor(replicas: int, at: datetime, expected: Aftermath | None) -> None:
     assert follow(FROM_FIFTY, replicas, 10, at) == expected
+
+
+def test_the_count_begins_when_the_last_floor_has_gone() -> None:
+    marked = mark(mark(None, 50), 40)
+    assert marked == Aftermath(50)
+    assert follow(marked, 50, 10, NOW) == Aftermath(50, NOW)
+
+
+@pytest.mark.parametrize(
+    ("slot", "allowed"),
+    [
+        pytest.param(ReplicaSlot(from_=12, to=13, value=7), 7, id="this hour"),
+        pytest.param(ReplicaSlot(from_=11, to=12, value=7), 0, id="the hour before"),
+        pytest.param(ReplicaSlot(from_=13, to=14, value=7), 0, id="the next hour"),
+        pytest.param(
+            ReplicaSlot(from_=21, to=22, value=7, time_zone="Asia/Tokyo"), 7, id="in its zone"
+        ),
+        pytest.param(
+            ReplicaSlot(from_=12, to=13, value=7, week_day="Thursday"), 7, id="on its day"
+        ),
+        pytest.param(
+            ReplicaSlot(from_=12, to=13, value=7, week_day="Friday"), 0, id="on another day"
+        ),
+        pytest.param(
+            ReplicaSlot(from_=12, to=13, value=7, time_zone="Mars"), 0, id="in no zone at all"
+        ),
+    ],
+)
+def test_slots_allow_what_they_say_for_this_hour(slot: ReplicaSlot, allowed: int) -> None:
+    assert allowed_now([slot], NOW) == allowed

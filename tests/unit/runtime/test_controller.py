@@ -11,7 +11,16 @@ from webhook.api.core import ConfigMap, Secret
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
 from webhook.cluster.errors import ConflictError, UnavailableError
-from webhook.runtime.actions import NOTHING, Action, Create, Delete, Emit, Patch, Plan
+from webhook.runtime.actions import (
+    NOTHING,
+    Action,
+    Create,
+    Delete,
+    Emit,
+    Measure,
+    Patch,
+    Plan,
+)
 from webhook.runtime.controller import Runner
 from webhook.runtime.expectations import PATIENCE, Expectations
 from webhook.runtime.metrics import Metrics
@@ -267,3 +276,22 @@ async def test_events_do_not_hold_up_writes() -> None:
         assert not any("Event" in call[1] for call in bench.world.calls)
         await bench.recorder.flush()
         assert sum("Event" in call[1] for call in bench.world.calls) == 1
+
+
+async def test_a_plan_that_looks_again_is_not_hastened_by_its_own_write() -> None:
+    def plan(obj: ConfigMap, snapshot: Snapshot) -> Plan:
+        change = {"data": {"seen": str(len(bench.planned))}}
+        since = bench.clock.now()
+        measures = (Measure("edge_lateness", "start", since), Measure("floors_missing", "Map"))
+        return Plan((Patch(MAPS, obj.key, change, obj.uid),), again=True, measures=measures)
+
+    bench = Bench(plan)
+    bench.world.put(MAPS, named("one"))
+    async with bench.running():
+        await settle()
+        assert len(bench.planned) == 1
+        await bench.clock.advance(1.0)
+        assert 2 <= len(bench.planned) <= 5
+    exposed = bench.metrics.expose().decode()
+    assert 'espalier_scheduled_scaling_edge_lateness_seconds_count{edge="start"}' in exposed
+    assert 'espalier_scheduled_scaling_floors_missing_total{kind="Map"}' in exposed

@@ -254,3 +254,25 @@ async def test_nothing_is_lost_and_no_key_is_worked_on_twice_at_once_by_many_wor
         await settle(until=lambda: not len(queue) and not queue.working, turns=10_000)
         queue.close()
     assert set(worked) == set(range(97))
+
+
+async def test_a_held_key_waits_for_its_delay_whoever_adds_it() -> None:
+    clock = FakeClock()
+    queue: Queue[str] = Queue(clock, Delays(first=0.2, limit=5.0, jitter=0.0))
+    queue.add("a")
+    item = await queue.get()
+    queue.add("a")  # its own write, come back by the watch
+    assert queue.hold(item.key) == pytest.approx(0.2)
+    queue.done(item.key)
+    queue.add("a")
+    assert len(queue) == 0
+    clock.pass_time(0.2)
+    assert (await queue.get()).key == "a"
+    assert queue.hold("a") == pytest.approx(0.4)
+    queue.done("a")
+    clock.pass_time(0.4)
+    await queue.get()
+    queue.forget("a")
+    queue.done("a")
+    queue.add("a")
+    assert len(queue) == 1

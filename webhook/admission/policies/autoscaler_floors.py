@@ -13,10 +13,14 @@ from webhook.state.snapshot import Snapshot
 
 
 def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Iterable[str]:
-    """Raise both bounds to the floor of now, or give back what was raised before."""
+    """Raise both bounds to the floor of now, or give back what was raised before.
+
+    Floors are for the autoscaler that its Tortoise names; any other that carries a note, such as
+    a copy, only gives back what it owes.
+    """
     meant = floors.take_meant(draft, request, snapshot)
     owed = notes.carried(draft, request.old_raw())
-    tortoise = _tortoise(request.key, owed, snapshot)
+    tortoise = _tortoise(request.key, snapshot)
     if tortoise is None and owed is None:
         return ()
     held = _held(tortoise, meant, snapshot)
@@ -29,10 +33,8 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Iterable[str]:
     return ()
 
 
-def _tortoise(key: ObjectKey, owed: notes.Notes | None, snapshot: Snapshot) -> Tortoise | None:
-    for tortoise in snapshot.by_index(TORTOISES_BY_AUTOSCALER, str(key)):
-        return tortoise
-    return snapshot.get(Tortoise, ObjectKey(key.namespace, owed.tortoise)) if owed else None
+def _tortoise(key: ObjectKey, snapshot: Snapshot) -> Tortoise | None:
+    return next(iter(snapshot.by_index(TORTOISES_BY_AUTOSCALER, str(key))), None)
 
 
 def _held(tortoise: Tortoise | None, meant: Floors | None, snapshot: Snapshot) -> Floors:

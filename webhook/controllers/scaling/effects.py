@@ -12,7 +12,6 @@ from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.api.scaling import Tortoise
 from webhook.domain import constraints, notes, schedules
 from webhook.domain.floors import NO_FLOORS, Floors
-from webhook.domain.windows import next_edge
 from webhook.runtime.actions import Patch
 from webhook.state.indexes import (
     NOTED_AUTOSCALERS,
@@ -32,6 +31,9 @@ class Effect(NamedTuple):
     wanted: Floors
 
 
+NO_EFFECT: Final = Effect(NO_FLOORS, NO_FLOORS)
+
+
 def effect_on(tortoise: ObjectKey, snapshot: Snapshot) -> Effect:
     """Sum up the open windows on a Tortoise."""
     scalings = snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise))
@@ -42,48 +44,67 @@ def effect_on(tortoise: ObjectKey, snapshot: Snapshot) -> Effect:
     return Effect(held, schedules.effective(snapshot.get(Tortoise, tortoise), held, options))
 
 
-def seconds_to_edge(tortoise: ObjectKey, snapshot: Snapshot) -> float | None:
-    """Say how long until a window on a Tortoise opens or closes; None if none ever does."""
-    now = snapshot.taken_at
-    edges = [
-        edge
-        for scaling in snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise))
-        if (schedule := schedules.schedule_of(scaling)) is not None
-        and (edge := next_edge(schedule, now)) is not None
-    ]
-    return (min(edges) - now).total_seconds() if edges else None
-
-
 def tortoise_of(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) -> ObjectKey | None:
     """Find the Tortoise that an autoscaler belongs to, or is noted to have belonged to."""
-    for tortoise in snapshot.by_index(TORTOISES_BY_AUTOSCALER, str(autoscaler.key)):
-        return tortoise.key
+    owner = _owner_of(autoscaler, snapshot)
+    if owner is not None:
+        return owner
     found = notes.parse(autoscaler.metadata.annotations.get(notes.ANNOTATION))
     return ObjectKey(autoscaler.namespace, found.tortoise) if found else None
+
+
+def _owner_of(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) -> ObjectKey | None:
+    for tortoise in snapshot.by_index(TORTOISES_BY_AUTOSCALER, str(autoscaler.key)):
+        return tortoise.key
+    return None
+
+
+def autoscaler_of(tortoise: Tortoise, snapshot: Snapshot) -> HorizontalPodAutoscaler | None:
+    """Find the autoscaler that a Tortoise works with."""
+    key = ObjectKey(tortoise.namespace, schedules.autoscaler_of(tortoise))
+    return snapshot.get(HorizontalPodAutoscaler, key)
 
 
 def autoscalers_of(tortoise: ObjectKey, snapshot: Snapshot) -> Iterator[HorizontalPodAutoscaler]:
     """Find the autoscaler of a Tortoise, and others that carry notes of it."""
     found = snapshot.get(Tortoise, tortoise)
-    seen: set[ObjectKey] = set()
-    if found is not None:
-        key = ObjectKey(found.namespace, schedules.autoscaler_of(found))
-        autoscaler = snapshot.get(HorizontalPodAutoscaler, key)
-        if autoscaler is not None:
-            seen.add(key)
-            yield autoscaler
+    own = autoscaler_of(found, snapshot) if found is not None else None
+    if own is not None:
+        yield own
     for noted in snapshot.by_index(NOTED_AUTOSCALERS, str(tortoise)):
-        if noted.key not in seen:
+        if own is None or noted.key != own.key:
             yield noted
 
 
+def is_settled(tortoise: ObjectKey, snapshot: Snapshot) -> bool:
+    """Tell whether neither the Tortoise nor an autoscaler of it has to be written."""
+    found = snapshot.get(Tortoise, tortoise)
+    if found is not None and write_tortoise(found, snapshot) is not None:
+        return False
+    return autoscalers_are_settled(tortoise, snapshot)
+
+
+def autoscalers_are_settled(tortoise: ObjectKey, snapshot: Snapshot) -> bool:
+    """Tell whether no autoscaler of a Tortoise has to be written."""
+    return all(
+        write_autoscaler(each, snapshot) is None for each in autoscalers_of(tortoise, snapshot)
+    )
+
+
 def write_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) -> Patch | None:
-    """Say how an autoscaler has to change; None if it is as it should be."""
+    """Say how an autoscaler has to change; None if it is as it should be.
+
+    Floors are for the autoscaler that its Tortoise names; any other that carries a note of it,
+    such as a copy, only gives back what it owes.
+    """
     tortoise = tortoise_of(autoscaler, snapshot)
-    raw = snapshot.raw(HorizontalPodAutoscaler, autoscaler.key)
-    if tortoise is None or raw is None:
+    if tortoise is None:
         return None
-    effect = effect_on(tortoise, snapshot)
+    raw = snapshot.raw(HorizontalPodAutoscaler, autoscaler.key)
+    if raw is None:
+        return None
+    owner = _owner_of(autoscaler, snapshot)
+    effect = effect_on(owner, snapshot) if owner is not None else NO_EFFECT
     draft = _copy(raw)
     notes.settle_autoscaler(draft, None, tortoise.name, effect.wanted.replicas)
     return _patch(_AUTOSCALER, autoscaler, raw, draft, effect.held)
@@ -110,8 +131,12 @@ def write_status(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
         return None
     draft = _copy(raw)
     constraints.constrain(draft, effect.held)
-    patch = _patch(_TORTOISE, tortoise, raw, draft, effect.held)
-    return patch._replace(subresource="status") if patch is not None else None
+    change = patches.merge_diff(raw, draft)
+    if not change:
+        return None
+    named = {**change, "metadata": {"annotations": _meaning(effect.held)}}
+    # All of it comes from the windows, so no version of the Tortoise has to be insisted on.
+    return Patch(_TORTOISE, tortoise.key, named, tortoise.uid, subresource="status")
 
 
 def is_recorded(snapshot: Snapshot) -> bool:
@@ -121,17 +146,26 @@ def is_recorded(snapshot: Snapshot) -> bool:
 
 
 def _patch(kind: Any, obj: Object, raw: Raw, draft: Draft, held: Floors) -> Patch | None:
-    """Write the difference, and name the floors that we mean: our own policies believe us."""
+    """Write the difference, and name the floors that we mean: our own policies believe us.
+
+    They take that annotation off again; where none was asked, it is taken off with a later write.
+    """
     change = patches.merge_diff(raw, draft)
-    if not change:
+    if change:
+        metadata = change.setdefault("metadata", {})
+        annotations = metadata.get("annotations", {})
+        if annotations is None:  # all of them go, and one comes
+            annotations = dict.fromkeys(obj.metadata.annotations)
+        metadata["annotations"] = {**annotations, **_meaning(held)}
+    elif names.SCALING_FLOORS in obj.metadata.annotations:
+        change = {"metadata": {"annotations": {names.SCALING_FLOORS: None}}}
+    else:
         return None
-    metadata = change.setdefault("metadata", {})
-    annotations = metadata.get("annotations", {})
-    if annotations is None:  # all of them go, and one comes
-        annotations = dict.fromkeys(obj.metadata.annotations)
-    meant = msgspec.json.encode(held).decode()
-    metadata["annotations"] = {**annotations, names.SCALING_FLOORS: meant}
     return Patch(kind, obj.key, change, obj.uid, obj.resource_version)
+
+
+def _meaning(held: Floors) -> Draft:
+    return {names.SCALING_FLOORS: msgspec.json.encode(held).decode()}
 
 
 def _copy(raw: Raw) -> Draft:

@@ -7,56 +7,74 @@ from typing import Final
 from webhook.api.core import CustomResourceDefinition, HorizontalPodAutoscaler, Namespace
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Object, ObjectKey
-from webhook.api.names import SCALING_AFTERMATH, SCALING_NAMESPACE
+from webhook.api.names import KUBE_SYSTEM, SCALING_AFTERMATH, SCALING_NAMESPACE
 from webhook.api.scaling import ReplicaSlot, ScheduledScaling, Tortoise
-from webhook.controllers.scaling import effects
+from webhook.api.timestamps import TimestampError, format_time, parse_time
+from webhook.controllers.scaling import edges, effects
 from webhook.domain import learning, schedules
 from webhook.domain.learning import Aftermath
-from webhook.domain.windows import next_edge
 from webhook.runtime.actions import NOTHING, Patch, Plan
+from webhook.runtime.backoff import Delays
 from webhook.runtime.rows import Controller, Watch
-from webhook.state.indexes import NOTED_AUTOSCALERS, NOTED_TORTOISES, SCALINGS_BY_TORTOISE
+from webhook.state.indexes import (
+    ACTIVE,
+    NOTED_AUTOSCALERS,
+    NOTED_TORTOISES,
+    SCALINGS_BY_STAGE,
+    minute,
+    stage,
+)
 from webhook.state.snapshot import Snapshot
 
 AHEAD: Final = timedelta(seconds=60)
 """How long before its first window a namespace is labelled, so that our webhooks are called."""
-REPEAT_SECONDS: Final = 1.0
-"""How soon to look again whether a write shows: Tortoise's own webhook may have the last word."""
+REPEATS: Final = Delays(first=0.2, limit=5.0, jitter=0.0)
+"""How soon a write is repeated that is refused, or that does not show: Tortoise's own webhooks
+fail closed, and may have the last word."""
 
 _TORTOISE: Final = kind_of_model(Tortoise)
 _NAMESPACE: Final = kind_of_model(Namespace)
+_MINUTE: Final = timedelta(minutes=1)
 
 
 def plan_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Plan:
-    """Write the floors of now, then the record, then follow what the window leaves behind."""
+    """Write the floors of now, then the record, then follow what the window leaves behind.
+
+    At an edge the autoscaler goes first: replicas take the longest to come.
+    """
     written = effects.write_tortoise(tortoise, snapshot)
-    if written is not None:
-        return Plan((written,), REPEAT_SECONDS)
     recorded = effects.write_status(tortoise, snapshot)
-    if recorded is not None:
-        return Plan((recorded,), REPEAT_SECONDS)
-    return _plan_aftermath(tortoise, snapshot)
+    writes = tuple(each for each in (written, recorded) if each is not None)
+    if not writes:
+        return _plan_aftermath(tortoise, snapshot)
+    grace = edges.grace(tortoise.key, snapshot)
+    if grace is not None and not effects.autoscalers_are_settled(tortoise.key, snapshot):
+        return Plan(requeue_after=grace)
+    lost = edges.missing(tortoise.key, _TORTOISE.name, snapshot) if written is not None else ()
+    return Plan(writes, again=True, measures=lost)
 
 
 def plan_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) -> Plan:
     """Write both bounds at the edges of windows; in between admission holds them."""
-    written = effects.write_autoscaler(autoscaler, snapshot)
-    if written is not None:
-        return Plan((written,), REPEAT_SECONDS)
     tortoise = effects.tortoise_of(autoscaler, snapshot)
     if tortoise is None:
         return NOTHING
-    return Plan(requeue_after=effects.seconds_to_edge(tortoise, snapshot))
+    written = effects.write_autoscaler(autoscaler, snapshot)
+    if written is not None:
+        lost = edges.missing(tortoise, written.kind.name, snapshot)
+        return Plan((written,), again=True, measures=lost or edges.lateness(tortoise, snapshot))
+    return Plan(requeue_after=edges.seconds_to_next(tortoise, snapshot))
 
 
 def _plan_aftermath(tortoise: Tortoise, snapshot: Snapshot) -> Plan:
     """Mark a Tortoise under a floor, and take the mark off once its replicas are demand again."""
-    edge = effects.seconds_to_edge(tortoise.key, snapshot)
+    edge = edges.seconds_to_next(tortoise.key, snapshot)
     present = learning.read(tortoise)
     wanted = _aftermath(tortoise, present, snapshot)
     if wanted == present:
-        still = present.since + learning.STILL - snapshot.taken_at if present else None
-        waits = [still.total_seconds() + 1] if still is not None else []
+        since = present.since if present is not None else None
+        still = since + learning.STILL - snapshot.taken_at if since is not None else None
+        waits = [still.total_seconds()] if still is not None else []
         return Plan(
             requeue_after=min([*waits, *([edge] if edge is not None else [])], default=None)
         )
@@ -70,15 +88,13 @@ def _aftermath(
 ) -> Aftermath | None:
     if not snapshot.options.scaling.unlearn:
         return None
-    key = ObjectKey(tortoise.namespace, schedules.autoscaler_of(tortoise))
-    autoscaler = snapshot.get(HorizontalPodAutoscaler, key)
+    autoscaler = effects.autoscaler_of(tortoise, snapshot)
     replicas = autoscaler.status.current_replicas if autoscaler is not None else 0
     if effects.effect_on(tortoise.key, snapshot).wanted.replicas is not None:
-        highest = present is not None and present.replicas >= replicas
-        return present if highest else Aftermath(replicas, snapshot.taken_at)
+        return learning.mark(present, replicas)
     if present is None:
         return None
-    allowed = max((slot.value for slot in _slots(tortoise)), default=0)
+    allowed = learning.allowed_now(_slots(tortoise), snapshot.taken_at)
     return learning.follow(present, replicas, allowed, snapshot.taken_at)
 
 
@@ -88,32 +104,37 @@ def _slots(tortoise: Tortoise) -> Iterable[ReplicaSlot]:
 
 
 def plan_namespace(namespace: Namespace, snapshot: Snapshot) -> Plan:
-    """Label a namespace from a minute before its first window until all is settled."""
-    if namespace.is_terminating:
+    """Keep the label from a minute before the first window until all is settled.
+
+    It looks at what is due, not at all schedules: one that comes near labels its namespace.
+    """
+    if namespace.is_terminating or namespace.name == KUBE_SYSTEM:
         return NOTHING
-    opening = _next_opening(namespace.name, snapshot)
-    near = opening is not None and opening <= AHEAD
-    wanted = near or _is_owing(namespace.name, snapshot)
-    labelled = SCALING_NAMESPACE in namespace.metadata.labels
-    requeue = None if opening is None or near else (opening - AHEAD).total_seconds()
-    if wanted == labelled:
-        return Plan(requeue_after=requeue)
-    change = {"metadata": {"labels": {SCALING_NAMESPACE: "true" if wanted else None}}}
-    return Plan((Patch(_NAMESPACE, namespace.key, change, namespace.uid),), requeue)
+    wanted = _is_needed(namespace.name, snapshot)
+    if wanted == (SCALING_NAMESPACE in namespace.metadata.labels):
+        return NOTHING
+    return Plan((label(namespace, "true" if wanted else None),))
 
 
-def _next_opening(namespace: str, snapshot: Snapshot) -> timedelta | None:
-    """Say how long until a window of the namespace is open; nothing if one is."""
+def label(namespace: Namespace, value: str | None) -> Patch:
+    """Put the label on a namespace that our webhooks select by, or take it off."""
+    change = {"metadata": {"labels": {SCALING_NAMESPACE: value}}}
+    return Patch(_NAMESPACE, namespace.key, change, namespace.uid)
+
+
+def _is_needed(namespace: str, snapshot: Snapshot) -> bool:
+    if _is_owing(namespace, snapshot) or any(
+        snapshot.by_index(SCALINGS_BY_STAGE, stage(namespace, each)) for each in (ACTIVE, "")
+    ):
+        return True
     now = snapshot.taken_at
-    waits = []
-    for scaling in snapshot.by_index(SCALINGS_BY_TORTOISE, namespace):
-        if schedules.window_of(scaling, now) is not None:
-            return timedelta(0)
-        schedule = schedules.schedule_of(scaling)
-        edge = next_edge(schedule, now) if schedule is not None else None
-        if edge is not None and not scaling.spec.suspend and not scaling.is_deleting:
-            waits.append(edge - now)
-    return min(waits, default=None)
+    # The one that is opening just now may still be reported as pending.
+    minutes = (minute(format_time(now + step * _MINUTE)) for step in (-1, 0, 1))
+    return any(
+        _is_near(scaling, snapshot)
+        for each in minutes
+        for scaling in snapshot.by_index(SCALINGS_BY_STAGE, stage(namespace, each))
+    )
 
 
 def _is_owing(namespace: str, snapshot: Snapshot) -> bool:
@@ -121,6 +142,14 @@ def _is_owing(namespace: str, snapshot: Snapshot) -> bool:
         snapshot.by_index(NOTED_AUTOSCALERS, namespace)
         or snapshot.by_index(NOTED_TORTOISES, namespace)
     )
+
+
+def _is_near(scaling: ScheduledScaling, snapshot: Snapshot) -> bool:
+    try:
+        opening = parse_time(scaling.status.window.start) if scaling.status.window else None
+    except TimestampError:
+        return False
+    return opening is not None and opening - snapshot.taken_at <= AHEAD
 
 
 def _tortoise_of_scaling(
@@ -175,7 +204,8 @@ FLOORS: Final = (
             Watch(HorizontalPodAutoscaler, _tortoise_of_autoscaler),
         ),
         reads=(CustomResourceDefinition,),
-        workers=2,
+        workers=4,
+        delays=REPEATS,
     ),
     Controller(
         "scaling.autoscaler",
@@ -185,7 +215,8 @@ FLOORS: Final = (
             Watch(ScheduledScaling, _autoscalers_of_scaling),
             Watch(Tortoise, _autoscalers_of_tortoise),
         ),
-        workers=2,
+        workers=8,
+        delays=REPEATS,
     ),
     Controller(
         "scaling.namespace",

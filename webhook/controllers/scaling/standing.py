@@ -1,20 +1,21 @@
 """Tell people how a ScheduledScaling stands, and let it go only when nothing is owed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from webhook.admission.rules import scheduled_scaling
-from webhook.api import conditions, names, quantity
+from webhook.api import conditions, names
 from webhook.api.core import CustomResourceDefinition, HorizontalPodAutoscaler, Namespace
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.timestamps import TimestampError, format_time, parse_time
-from webhook.controllers.scaling import effects
-from webhook.domain import schedules
+from webhook.controllers.scaling import edges, effects, observing
+from webhook.controllers.scaling.floors import AHEAD, label
+from webhook.controllers.scaling.observing import Said, target_of
+from webhook.domain import schedules, soundness
 from webhook.domain.floors import Floors
 from webhook.domain.windows import Window, phase
 from webhook.runtime.actions import Action, Emit, Patch, Plan
@@ -38,28 +39,39 @@ class Standing(NamedTuple):
     message: str = ""
     window: Window | None = None
 
+    @property
+    def is_active(self) -> bool:
+        return self.phase == "Active"
+
 
 def plan(scaling: ScheduledScaling, snapshot: Snapshot) -> Plan:
-    """Report phase, window and effect; hold the finalizer while something may be owed."""
+    """Report phase, window and effect; hold the finalizer while something may be owed.
+
+    At an edge the autoscaler and the Tortoise are written first, and this is told afterwards; if
+    that takes long, it is told that they are not.
+    """
     if scaling.is_deleting:
         return _plan_farewell(scaling, snapshot)
-    now = snapshot.taken_at
-    standing = _standing(scaling, now)
-    actions: list[Action] = []
-    if standing.phase == "Active" and _FINALIZER not in scaling.metadata.finalizers:
-        finalizers = [*scaling.metadata.finalizers, _FINALIZER]
-        actions.append(_patch(scaling, {"metadata": {"finalizers": finalizers}}))
-    status = _status(scaling, standing, snapshot)
+    standing = _standing(scaling, snapshot.taken_at)
+    actions: list[Action] = [
+        *_prepare(scaling, standing, snapshot),
+        *_finalize(scaling, standing, snapshot),
+    ]
+    grace = edges.grace(target_of(scaling), snapshot)
+    if grace is not None and not effects.is_settled(target_of(scaling), snapshot):
+        return Plan(tuple(actions), grace)
+    observed = observing.observe(scaling, standing.window if standing.is_active else None, snapshot)
+    status = _status(scaling, standing, observed, snapshot)
     if status:
         actions.append(
             Patch(_KIND, scaling.key, {"status": status}, scaling.uid, subresource="status")
         )
-        actions += _events(scaling, standing)
+        actions += _events(scaling, standing, observed)
     return Plan(tuple(actions), _requeue(scaling, standing, snapshot))
 
 
 def _standing(scaling: ScheduledScaling, now: datetime) -> Standing:
-    faults = [f"{found.field}: {found.message}" for found in scheduled_scaling.judge(scaling.spec)]
+    faults = [f"{fault.field}: {fault.message}" for fault in soundness.faults(scaling.spec)]
     if faults:
         return Standing("Failed", "; ".join(faults))
     schedule = schedules.schedule_of(scaling)
@@ -71,28 +83,76 @@ def _standing(scaling: ScheduledScaling, now: datetime) -> Standing:
     return Standing(phase(schedule, now), "", window)
 
 
-def _status(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -> Draft:
+def _prepare(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -> Iterable[Action]:
+    """Have our webhooks called in the namespace from a minute before a window."""
+    window = standing.window
+    if window is None or scaling.spec.suspend or scaling.namespace == names.KUBE_SYSTEM:
+        return ()
+    namespace = snapshot.get(Namespace, ObjectKey("", scaling.namespace))
+    if namespace is None or namespace.is_terminating:
+        return ()
+    near = window.start - snapshot.taken_at <= AHEAD
+    if not near or names.SCALING_NAMESPACE in namespace.metadata.labels:
+        return ()
+    return (label(namespace, "true"),)
+
+
+def _finalize(
+    scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot
+) -> Iterable[Action]:
+    """Hold the object from its first window on, and let it go when its last one is settled."""
+    present = scaling.metadata.finalizers
+    if standing.is_active and _FINALIZER not in present:
+        return (_patch(scaling, {"metadata": {"finalizers": [*present, _FINALIZER]}}),)
+    over = standing.phase in ("Completed", "Failed") and scaling.status.phase == standing.phase
+    if over and _FINALIZER in present and _is_settled(scaling, snapshot):
+        return (_release(scaling),)
+    return ()
+
+
+def _status(
+    scaling: ScheduledScaling,
+    standing: Standing,
+    observed: Mapping[str, Said],
+    snapshot: Snapshot,
+) -> Draft:
     """Give what has to change in the status; nothing if it says it all."""
-    active = standing.phase == "Active"
-    floors = scaling.spec.strategy.static if active else None
+    held = observing.floors_held(scaling, snapshot) if standing.is_active else None
     wanted: Draft = {
         "observedGeneration": scaling.metadata.generation or None,
         "phase": standing.phase,
         "message": standing.message or None,
         "window": _window(standing.window, scaling),
-        "floors": msgspec.to_builtins(floors) if floors is not None else None,
+        "floors": _floors(held) if held else None,
     }
     present: Draft = msgspec.to_builtins(scaling.status)
     change = {key: value for key, value in wanted.items() if (present.get(key) or None) != value}
     drafts: list[Draft] = [msgspec.to_builtins(each) for each in scaling.status.conditions]
     changed = False
-    for name, (status, reason, message) in _observed(scaling, active, snapshot).items():
+    for name, said in observed.items():
         changed |= conditions.set(
-            drafts, name, status, reason=reason, message=message, now=snapshot.taken_at
+            drafts,
+            name,
+            said.status,
+            reason=said.reason,
+            message=said.message,
+            now=snapshot.taken_at,
         )
     if changed:
         change["conditions"] = drafts
     return change
+
+
+def _floors(held: Floors) -> Draft:
+    floors: Draft = {}
+    if held.replicas is not None:
+        floors["minimumMinReplicas"] = held.replicas
+    if held.resources:
+        floors["minAllocatedResources"] = [
+            {"containerName": container, "resources": dict(amounts)}
+            for container, amounts in sorted(held.resources.items())
+        ]
+    return floors
 
 
 def _window(window: Window | None, scaling: ScheduledScaling) -> Draft | None:
@@ -106,76 +166,24 @@ def _window(window: Window | None, scaling: ScheduledScaling) -> Draft | None:
     return {"start": start, "finish": finish}
 
 
-def _observed(
-    scaling: ScheduledScaling, active: bool, snapshot: Snapshot
-) -> dict[str, tuple[str, str, str]]:
-    """Judge the effect of an open window; closed ones have none."""
-    if not active:
-        if not scaling.status.conditions:
-            return {}
-        closed = ("False", "NotActive", "no window is open")
-        return {names.EFFECTIVE: closed}
-    key = ObjectKey(scaling.namespace, scaling.spec.target_refs.tortoise_name)
-    tortoise = snapshot.get(Tortoise, key)
-    observed = {names.EFFECTIVE: _effective(key, tortoise, snapshot)}
-    if effects.is_recorded(snapshot):
-        observed[names.CONSTRAINTS_STORED] = ("True", "Stored", "the Tortoise keeps constraints")
-    else:
-        message = "apply what `espalier manifests --tortoise-crd-patch` prints; floors hold anyway"
-        observed[names.CONSTRAINTS_STORED] = ("False", "NotServed", message)
-    if tortoise is not None and schedules.floors_of(scaling).resources:
-        observed[names.RESOURCES_REACHED] = _reached(tortoise, schedules.floors_of(scaling))
-    return observed
+def _events(
+    scaling: ScheduledScaling, standing: Standing, observed: Mapping[str, Said]
+) -> Iterable[Emit]:
+    yield from _changes(scaling, standing)
+    effective = observed.get(names.EFFECTIVE)
+    if effective is not None and _is_news(scaling, names.EFFECTIVE, effective, "Limited"):
+        yield Emit(_KIND, scaling, "ScheduledScalingLimited", effective.message, "Warning")
+    reached = observed.get(names.RESOURCES_REACHED)
+    if reached is not None and _is_news(scaling, names.RESOURCES_REACHED, reached, observing.LATE):
+        yield Emit(_KIND, scaling, "ResourcesNotReached", reached.message, "Warning")
 
 
-def _effective(
-    key: ObjectKey, tortoise: Tortoise | None, snapshot: Snapshot
-) -> tuple[str, str, str]:
-    if tortoise is None:
-        return "False", "TortoiseNotFound", f"there is no Tortoise {key} yet"
-    idle = schedules.why_idle(tortoise)
-    if idle:
-        return "False", "Idle", idle
-    if snapshot.options.scaling.effect == "none":
-        return "True", "LeftToTortoise", "the Tortoise reads constraints itself"
-    if _unsettled(key, snapshot):
-        return "False", "Blocked", "the floors are not shown yet; they are written until they are"
-    return "True", "Held", "the floors hold"
-
-
-def _unsettled(tortoise: ObjectKey, snapshot: Snapshot) -> bool:
-    """Tell whether the Tortoise or an autoscaler of it still has to be written."""
-    found = snapshot.get(Tortoise, tortoise)
-    if found is not None and effects.write_tortoise(found, snapshot) is not None:
-        return True
-    return any(
-        effects.write_autoscaler(each, snapshot) is not None
-        for each in effects.autoscalers_of(tortoise, snapshot)
-    )
-
-
-def _reached(tortoise: Tortoise, floors: Floors) -> tuple[str, str, str]:
-    given: dict[str, Any] = {
-        each.container_name: each.resource
-        for each in tortoise.status.conditions.container_resource_requests
-    }
-    missing = [
-        f"{container} {resource}"
-        for container, wanted in floors.resources.items()
-        for resource, amount in wanted.items()
-        if quantity.parse(given.get(container, {}).get(resource, "0")) < quantity.parse(amount)
-    ]
-    if missing:
-        return "False", "Rising", f"not there yet: {', '.join(missing)}"
-    return "True", "Reached", "all requests are at or above their floors"
-
-
-def _events(scaling: ScheduledScaling, standing: Standing) -> Iterable[Emit]:
+def _changes(scaling: ScheduledScaling, standing: Standing) -> Iterable[Emit]:
     before = scaling.status.phase
     if standing.phase == before:
         return
     name = scaling.spec.target_refs.tortoise_name
-    if standing.phase == "Active":
+    if standing.is_active:
         yield Emit(_KIND, scaling, UP, f"floors hold on Tortoise {name} from now on")
     elif before == "Active":
         yield Emit(_KIND, scaling, DOWN, f"floors on Tortoise {name} are taken off")
@@ -183,36 +191,51 @@ def _events(scaling: ScheduledScaling, standing: Standing) -> Iterable[Emit]:
         yield Emit(_KIND, scaling, "ScheduledScalingFailed", standing.message, "Warning")
 
 
+def _is_news(scaling: ScheduledScaling, condition: str, said: Said, reason: str) -> bool:
+    known = conditions.get(scaling.status.conditions, condition)
+    return said.reason == reason and (known is None or known.reason != reason)
+
+
 def _requeue(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -> float | None:
     if standing.window is None or scaling.spec.suspend:
         return None
     window, now = standing.window, snapshot.taken_at
-    edge = window.end if window.holds(now) else window.start
-    return (edge - now).total_seconds()
+    if not window.holds(now):
+        opening = (window.start - now).total_seconds()
+        ahead = opening - AHEAD.total_seconds()
+        return ahead if ahead > 0 else opening
+    closing = (window.end - now).total_seconds()
+    deadline = observing.seconds_to_deadline(window, snapshot)
+    return closing if deadline is None else min(closing, deadline)
 
 
 def _plan_farewell(scaling: ScheduledScaling, snapshot: Snapshot) -> Plan:
     """Let a deleted schedule go once what it raised is settled, or waiting is in vain."""
     if _FINALIZER not in scaling.metadata.finalizers:
         return Plan()
-    left = [name for name in scaling.metadata.finalizers if name != _FINALIZER]
-    release = _patch(scaling, {"metadata": {"finalizers": left}})
     if _is_settled(scaling, snapshot):
-        return Plan((release,))
+        return Plan((_release(scaling),))
     waited = _waited(scaling, snapshot.taken_at)
     if waited < PATIENCE:
         return Plan(requeue_after=min(1.0, (PATIENCE - waited).total_seconds()))
     message = "writes are refused; what is owed stays noted and is settled when they pass"
-    return Plan((Emit(_KIND, scaling, "ScheduledScalingBlocked", message, "Warning"), release))
+    blocked = Emit(_KIND, scaling, "ScheduledScalingBlocked", message, "Warning")
+    return Plan((blocked, _release(scaling)))
+
+
+def _release(scaling: ScheduledScaling) -> Patch:
+    left = [name for name in scaling.metadata.finalizers if name != _FINALIZER]
+    return _patch(scaling, {"metadata": {"finalizers": left}})
 
 
 def _is_settled(scaling: ScheduledScaling, snapshot: Snapshot) -> bool:
     namespace = snapshot.get(Namespace, ObjectKey("", scaling.namespace))
     if namespace is None or namespace.is_terminating:
         return True
-    key = ObjectKey(scaling.namespace, scaling.spec.target_refs.tortoise_name)
-    tortoise = snapshot.get(Tortoise, key)
-    return tortoise is None or tortoise.is_deleting or not _unsettled(key, snapshot)
+    tortoise = snapshot.get(Tortoise, target_of(scaling))
+    return (
+        tortoise is None or tortoise.is_deleting or effects.is_settled(target_of(scaling), snapshot)
+    )
 
 
 def _waited(scaling: ScheduledScaling, now: datetime) -> timedelta:

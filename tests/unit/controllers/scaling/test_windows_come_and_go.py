@@ -1,191 +1,494 @@
-"""Windows, foreign writes and crashes against a virtual clock: floors hold, and nothing stays."""
+"""Windows open and close on a clock that a test moves: floors hold, and nothing stays behind."""
 
-import copy
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
-from tests.admission import decide, make_request, read
-from tests.builders import make_object
-from webhook.admission.decision import UserInfo
-from webhook.api import names, patches
+from tests.scalings import (
+    AUTOSCALER,
+    OPTIONS,
+    SHOP,
+    START,
+    TORTOISE,
+    World,
+    make_autoscaler,
+    make_definition,
+    make_scaling,
+    make_tortoise,
+)
+from webhook.api import names
 from webhook.api.core import HorizontalPodAutoscaler, Namespace
+from webhook.api.kinds import kind_of_model
+from webhook.api.meta import ObjectKey
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.timestamps import format_time
-from webhook.controllers.scaling import floors, standing
-from webhook.domain import schedules
-from webhook.domain.options import Options
-from webhook.runtime.actions import Emit, Patch
-from webhook.state.snapshot import Snapshot
+from webhook.controllers.scaling.floors import FLOORS, REPEATS
+from webhook.domain import notes
+from webhook.domain.options import ScalingOptions
+from webhook.runtime.actions import Measure, Patch
 
-START = datetime(2026, 3, 1, tzinfo=UTC)
-US = UserInfo(username="espalier")
-TORTOISE = UserInfo(username="tortoise")
-OPTIONS = Options(user=US.username)
-PLANS = {
-    ScheduledScaling: standing.plan,
-    Tortoise: floors.plan_tortoise,
-    HorizontalPodAutoscaler: floors.plan_autoscaler,
-    Namespace: floors.plan_namespace,
-}
-POLICIES = {
-    "Tortoise": {"": "tortoise.floors", "status": "tortoise.constraints"},
-    "HorizontalPodAutoscaler": {"": "autoscaler.floors"},
-}
+TORTOISES = kind_of_model(Tortoise)
+AUTOSCALERS = kind_of_model(HorizontalPodAutoscaler)
+SCALINGS = kind_of_model(ScheduledScaling)
+RECORD = [{"name": "ScheduledScaling", "responsibleFor": ["Constraints"]}]
 
 
-class World:
-    """A Tortoise with its autoscaler, and an API server that asks our policies at every write."""
-
-    def __init__(self, scalings: list[dict[str, Any]]) -> None:
-        self.now = START
-        self._shown: Snapshot | None = None
-        self.tortoise = make_object(
-            "autoscaling.mercari.com/v1beta3",
-            "Tortoise",
-            "cute",
-            "shop",
-            spec={"updateMode": "Auto"},
-            status={"tortoisePhase": "Working", "recommendations": {}},
-        )
-        self.autoscaler = make_object(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            "tortoise-hpa-cute",
-            "shop",
-            spec={"minReplicas": 3, "maxReplicas": 20},
-        )
-        self.namespace = make_object("v1", "Namespace", "shop")
-        self.objects = {
-            ("Tortoise", "cute"): self.tortoise,
-            ("HorizontalPodAutoscaler", "tortoise-hpa-cute"): self.autoscaler,
-            ("Namespace", "shop"): self.namespace,
-            **{("ScheduledScaling", each["metadata"]["name"]): each for each in scalings},
-        }
-
-    def get(self, kind: str, name: str) -> dict[str, Any]:
-        return self.objects[kind, name]
-
-    def snapshot(self) -> Snapshot:
-        if self._shown is None or self._shown.taken_at != self.now:
-            objects = [read(raw) for raw in self.objects.values()]
-            self._shown = Snapshot.of(objects, taken_at=self.now, options=OPTIONS)
-        return self._shown
-
-    def reconcile(self, crash_after: int | None = None) -> None:
-        """Run every plan until nothing is left to do, or until we die after so many writes."""
-        writes = 0
-        for _ in range(20):
-            planned = False
-            for key in list(self.objects):
-                obj = read(self.objects[key])
-                plan = PLANS[type(obj)](obj, self.snapshot())  # type: ignore[operator]
-                for action in plan.actions:
-                    if isinstance(action, Emit):
-                        continue
-                    assert isinstance(action, Patch)
-                    self.write(key, action.change, action.subresource, US)
-                    planned = True
-                    writes += 1
-                    if writes == crash_after:
-                        return
-            if not planned:
-                return
-        raise AssertionError("the plans never come to rest")
-
-    def write(
-        self, key: tuple[str, str], change: Any, subresource: str = "", user: UserInfo = TORTOISE
-    ) -> None:
-        old = self.objects[key]
-        new = patches.merge(copy.deepcopy(old), change)
-        new["metadata"].pop("resourceVersion", None)
-        policy = POLICIES.get(key[0], {}).get(subresource)
-        if policy is not None:
-            request = make_request(new, old, subresource=subresource, user=user)
-            around = [*self.objects.values()]
-            decision = decide("mutate", policy, request, around, OPTIONS, at=self.now)
-            new = patches.apply(new, decision.patch)
-        self.objects[key] = new
-        self._shown = None
+def _world(*more: Any, **options: Any) -> World:
+    changed = replace(OPTIONS, scaling=ScalingOptions(**options))
+    return World(make_tortoise(), make_autoscaler(), *more, options=changed)
 
 
-def _scaling(name: str, start: int, minutes: int, replicas: int, memory: str) -> dict[str, Any]:
-    return make_object(
-        "autoscaling.mercari.com/v1alpha1",
-        "ScheduledScaling",
-        name,
-        "shop",
-        spec={
-            "targetRefs": {"tortoiseName": "cute"},
-            "strategy": {
-                "static": {
-                    "minimumMinReplicas": replicas,
-                    "minAllocatedResources": [
-                        {"containerName": "app", "resources": {"memory": memory}}
-                    ],
+def _bounds(world: World) -> tuple[int, int]:
+    spec = world.autoscaler["spec"]
+    return spec["minReplicas"], spec["maxReplicas"]
+
+
+def _floor(world: World) -> str | None:
+    policy = world.tortoise["spec"].get("resourcePolicy") or [{}]
+    memory: str | None = policy[0].get("minAllocatedResources", {}).get("memory")
+    return memory
+
+
+def _constraints(world: World) -> Any:
+    return world.tortoise["status"]["recommendations"].get("constraints")
+
+
+def _is_clean(world: World) -> bool:
+    kept = [world.tortoise["metadata"], world.autoscaler["metadata"]]
+    return (
+        _bounds(world) == (3, 20)
+        and "resourcePolicy" not in world.tortoise["spec"]
+        and "recommenders" not in world.tortoise["spec"]
+        and _constraints(world) is None
+        and not any(notes.ANNOTATION in each.get("annotations", {}) for each in kept)
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "phase", "held"),
+    [
+        pytest.param(59, "Pending", False, id="a second before the start"),
+        pytest.param(60, "Active", True, id="at the start"),
+        pytest.param(61, "Active", True, id="a second after the start"),
+        pytest.param(359, "Active", True, id="a second before the finish"),
+        pytest.param(360, "Completed", False, id="at the finish"),
+        pytest.param(361, "Completed", False, id="a second after the finish"),
+    ],
+)
+def test_edges_to_the_second(seconds: int, phase: str, held: bool) -> None:
+    world = _world(make_scaling())
+    for at in (0, 60, seconds) if seconds > 60 else (seconds,):
+        world.at(at / 60).reconcile()
+    assert world.scaling()["status"]["phase"] == phase
+    assert _bounds(world) == ((50, 50) if held else (3, 20))
+    assert _floor(world) == ("5Gi" if held else None)
+    assert (_constraints(world) is not None) == held
+    assert _is_clean(world) == (not held)
+
+
+def test_everything_is_told_at_the_start_and_at_the_finish() -> None:
+    world = _world(make_scaling(replicas=150)).at(1).reconcile()
+    assert world.events == ["ScheduledScalingUp", "ScheduledScalingLimited"]
+    status = world.scaling()["status"]
+    assert status["observedGeneration"] == 1
+    assert status["window"] == {"start": "2026-03-01T00:01:00Z", "finish": "2026-03-01T00:06:00Z"}
+    assert status["floors"] == {
+        "minimumMinReplicas": 100,
+        "minAllocatedResources": [{"containerName": "app", "resources": {"memory": "5Gi"}}],
+    }
+    assert world.condition(names.EFFECTIVE) == ("True", "Limited")
+    assert world.condition(names.CONSTRAINTS_STORED) == ("True", "Stored")
+    assert world.condition(names.RESOURCES_REACHED) == ("False", "Rising")
+    assert world.tortoise["spec"]["recommenders"] == RECORD
+    assert _constraints(world) == {
+        "minimumMinReplicas": 150,
+        "minAllocatedResources": [
+            {"containerName": "app", "minAllocatedResources": {"memory": "5Gi"}}
+        ],
+    }
+    world.at(6).reconcile()
+    assert world.events[2:] == ["ScheduledScalingDown"]
+    assert "floors" not in {key: value for key, value in world.scaling()["status"].items() if value}
+    assert world.condition(names.EFFECTIVE) == ("False", "NotActive")
+
+
+def test_the_order_at_an_edge_is_autoscaler_tortoise_record_and_own_status() -> None:
+    world = _world(make_scaling()).at(0).reconcile()
+    world.at(1)
+    written: list[str] = []
+    for _ in range(6):
+        for _name, plan in world.plans():
+            for action in plan.actions:
+                if isinstance(action, Patch):
+                    assert isinstance(action.change, dict)
+                    written.append("/".join(filter(None, (action.kind.name, action.subresource))))
+                    world.write(action.kind, action.key, action.change, action.subresource)
+    shown = [each for each in dict.fromkeys(written) if each not in ("Namespace",)]
+    finalizer = "ScheduledScaling"
+    assert [each for each in shown if each != finalizer] == [
+        "HorizontalPodAutoscaler",
+        "Tortoise",
+        "Tortoise/status",
+        "ScheduledScaling/status",
+    ]
+
+
+@pytest.mark.parametrize("stores", [True, False])
+def test_floors_hold_whether_or_not_the_record_can_be_stored(stores: bool) -> None:
+    world = _world(make_scaling(), make_definition(stores=stores)).at(1).reconcile()
+    assert _bounds(world) == (50, 50)
+    assert world.condition(names.EFFECTIVE) == ("True", "Held")
+    assert world.condition(names.CONSTRAINTS_STORED)[0] == str(stores)
+    assert _is_clean(world.at(6).reconcile())
+
+
+def test_with_the_effect_left_to_tortoise_only_the_record_is_written() -> None:
+    world = _world(make_scaling(), effect="none").at(1).reconcile()
+    assert _bounds(world) == (3, 20)
+    assert _floor(world) is None
+    assert _constraints(world)["minimumMinReplicas"] == 50
+    assert world.condition(names.EFFECTIVE) == ("True", "LeftToTortoise")
+    assert _is_clean(world.at(6).reconcile())
+
+
+def test_suspending_ends_the_effect_at_once() -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    key = ObjectKey(SHOP, "campaign")
+    world.write(SCALINGS, key, {"spec": {"suspend": True}})
+    assert _is_clean(world.reconcile())
+    assert world.scaling()["status"]["phase"] == "Pending"
+    world.write(SCALINGS, key, {"spec": {"suspend": False}})
+    assert _bounds(world.reconcile()) == (50, 50)
+
+
+@pytest.mark.parametrize(
+    ("change", "subresource", "reason"),
+    [
+        pytest.param({"spec": {"updateMode": "Off"}}, "", "Idle", id="updateMode Off"),
+        pytest.param(
+            {
+                "status": {
+                    "conditions": {
+                        "tortoiseConditions": [
+                            {"type": "EffectiveModeOverridden", "status": "True"}
+                        ]
+                    }
                 }
             },
-            "schedule": {
-                "startAt": format_time(START + timedelta(minutes=start)),
-                "finishAt": format_time(START + timedelta(minutes=start + minutes)),
-            },
-        },
-    )
-
-
-@pytest.mark.parametrize(
-    "drawn",
-    [
-        pytest.param([(1, 5, 50, "5Gi")], id="one window"),
-        pytest.param([(1, 9, 50, "1Gi"), (3, 3, 60, "5Gi")], id="a higher one inside"),
-        pytest.param([(1, 4, 40, "5Gi"), (3, 6, 30, "2G"), (4, 2, 60, "1Gi")], id="three overlap"),
+            "status",
+            "Idle",
+            id="its mode is overridden",
+        ),
     ],
 )
-@pytest.mark.parametrize(
-    ("resets", "crashes"),
-    [
-        pytest.param([], [], id="undisturbed"),
-        pytest.param([2, 4], [], id="Tortoise writes its own in between"),
-        pytest.param([2], [1, 2, 3], id="and we die after a write"),
-    ],
-)
-def test_floors_equal_the_open_windows_and_nothing_is_left(
-    drawn: list[tuple[int, int, int, str]], resets: list[int], crashes: list[int]
+def test_a_tortoise_that_stops_acting_gives_everything_back(
+    change: dict[str, Any], subresource: str, reason: str
 ) -> None:
-    scalings = [_scaling(f"s{index}", *each) for index, each in enumerate(drawn)]
-    world = World(scalings)
-    before = copy.deepcopy({key: raw for key, raw in world.objects.items() if key[0] in POLICIES})
-    edges = {minute for start, length, *_ in drawn for minute in (start, start + length)}
-    for minute in sorted({*edges, *(edge - 1 for edge in edges), *resets, 21, 22}):
-        world.now = START + timedelta(minutes=minute)
-        if crashes:
-            world.reconcile(crash_after=crashes[minute % len(crashes)])
-        world.reconcile()
-        if minute in resets:  # what Tortoise's controller does all the time
-            own = {"spec": {"minReplicas": 3, "maxReplicas": 20}}
-            world.write(("HorizontalPodAutoscaler", "tortoise-hpa-cute"), own)
-            world.write(("Tortoise", "cute"), {"status": {"recommendations": None}}, "status")
-        _check(world, scalings)
-    after = {key: raw for key, raw in world.objects.items() if key[0] in POLICIES}
-    for raw in after.values():
-        annotations = raw["metadata"].get("annotations", {})
-        annotations.pop(names.SCALING_AFTERMATH, None)
-        if not annotations:
-            raw["metadata"].pop("annotations", None)
-    after["Tortoise", "cute"]["status"].setdefault("recommendations", {})
-    assert after == before
-    assert names.SCALING_NAMESPACE not in world.get("Namespace", "shop")["metadata"].get(
-        "labels", {}
+    world = _world(make_scaling()).at(2).reconcile()
+    world.write(TORTOISES, TORTOISE, change, subresource)
+    world.reconcile()
+    assert _bounds(world) == (3, 20)
+    assert _floor(world) is None
+    assert world.condition(names.EFFECTIVE) == ("False", reason)
+
+
+def test_a_tortoise_that_comes_late_gets_its_floors_and_a_new_one_too() -> None:
+    world = World(make_autoscaler(), make_scaling()).at(2).reconcile()
+    assert world.condition(names.EFFECTIVE) == ("False", "TortoiseNotFound")
+    world.put(make_tortoise())
+    assert _bounds(world.reconcile()) == (50, 50)
+    world.drop(Tortoise, TORTOISE)
+    assert _bounds(world.reconcile()) == (3, 20)
+    world.put(make_tortoise())
+    world.reconcile()
+    assert _bounds(world) == (50, 50)
+    assert _is_clean(world.at(6).reconcile())
+
+
+def test_without_an_autoscaler_the_effect_is_not_claimed() -> None:
+    world = World(make_tortoise(), make_scaling()).at(2).reconcile()
+    assert world.condition(names.EFFECTIVE) == ("False", "NoAutoscaler")
+    world.put(make_autoscaler())
+    assert _bounds(world.reconcile()) == (50, 50)
+    assert world.condition(names.EFFECTIVE) == ("True", "Held")
+
+
+def test_a_copy_of_a_raised_autoscaler_gives_back_what_it_does_not_own() -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    copied = world.autoscaler
+    copied["metadata"]["name"] = "copy"
+    world.put(copied)
+    world.reconcile()
+    spec = world.raw(HorizontalPodAutoscaler, ObjectKey(SHOP, "copy"))["spec"]
+    assert (spec["minReplicas"], spec["maxReplicas"]) == (3, 20)
+    assert _bounds(world) == (50, 50)
+
+
+def test_a_note_from_a_backup_is_settled_long_after() -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    saved = (world.autoscaler, world.tortoise)
+    world.at(6).reconcile()
+    world.drop(ScheduledScaling, ObjectKey(SHOP, "campaign"))
+    for raw in saved:
+        world.put(raw)
+    assert _is_clean(world.at(600).reconcile())
+
+
+FAULTY = [
+    pytest.param({"strategy": {"static": {}}}, "spec.strategy.static", id="no floor"),
+    pytest.param({"schedule": {}}, "spec.schedule.finishAt", id="no finish"),
+    pytest.param(
+        {"schedule": {"cron": "* * * * *", "duration": "25h"}},
+        "spec.schedule.duration",
+        id="a window too long",
+    ),
+    pytest.param(
+        {
+            "strategy": {
+                "static": {
+                    "minimumMinReplicas": 50,
+                    "minAllocatedResources": [
+                        {"containerName": "app", "resources": {"memory": "5GB"}}
+                    ],
+                }
+            }
+        },
+        "spec.strategy.static.minAllocatedResources[0].resources.memory",
+        id="a quantity that is none, though the replicas would do",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "field"), FAULTY)
+def test_what_bypassed_admission_fails_and_touches_nothing(
+    spec: dict[str, Any], field: str
+) -> None:
+    world = _world(make_scaling(**spec)).at(2)
+    before = (world.tortoise, world.autoscaler)
+    world.reconcile()
+    status = world.scaling()["status"]
+    assert status["phase"] == "Failed"
+    assert status["message"].startswith(f"{field}: ")
+    assert (world.tortoise, world.autoscaler) == before
+    assert world.events == ["ScheduledScalingFailed"]
+
+
+def test_nothing_is_ever_scaled_in_kube_system() -> None:
+    raws = [make_tortoise(), make_autoscaler(), make_scaling()]
+    for raw in raws:
+        raw["metadata"]["namespace"] = names.KUBE_SYSTEM
+    world = World(*raws)
+    world.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.KUBE_SYSTEM}})
+    world.at(2).reconcile()
+    found = world.raw(HorizontalPodAutoscaler, ObjectKey(names.KUBE_SYSTEM, AUTOSCALER.name))
+    assert found["spec"] == {"minReplicas": 3, "maxReplicas": 20}
+    namespace = world.raw(Namespace, ObjectKey("", names.KUBE_SYSTEM))
+    assert "labels" not in namespace["metadata"]
+    status = world.raw(ScheduledScaling, ObjectKey(names.KUBE_SYSTEM, "campaign"))["status"]
+    told = {each["type"]: each["reason"] for each in status["conditions"]}
+    assert told[names.EFFECTIVE] == "Excluded"
+
+
+@pytest.mark.parametrize(
+    ("start", "seconds", "labelled"),
+    [
+        pytest.param(10, 539, False, id="61 s before"),
+        pytest.param(10, 540, True, id="60 s before"),
+        pytest.param(0, 0, True, id="at once where there is no time"),
+    ],
+)
+def test_a_namespace_is_labelled_a_minute_ahead(start: int, seconds: int, labelled: bool) -> None:
+    world = _world(make_scaling(start=start))
+    world.reconcile()
+    world.at(seconds / 60).reconcile()
+    assert (names.SCALING_NAMESPACE in world.labels) == labelled
+
+
+def test_a_namespace_keeps_its_label_until_all_is_settled() -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    world.tortoise_works(50)
+    world.reconcile()
+    world.refuses = {"HorizontalPodAutoscaler"}
+    world.at(6).reconcile()
+    assert names.SCALING_NAMESPACE in world.labels
+    world.refuses = set()
+    world.at(6.1).reconcile()
+    assert _is_clean(world)
+    assert names.SCALING_NAMESPACE in world.labels, "replicas are still on their way down"
+    world.tortoise_works(3)
+    world.reconcile()
+    assert names.SCALING_NAMESPACE not in world.labels
+
+
+def test_while_writes_are_refused_the_effect_is_blocked() -> None:
+    world = _world(make_scaling())
+    world.refuses = {"HorizontalPodAutoscaler", "Tortoise"}
+    world.at(1).reconcile()
+    assert "status" not in world.scaling(), "a second is given to those who write first"
+    world.at(1.05).reconcile()
+    assert world.scaling()["status"]["phase"] == "Active"
+    assert world.condition(names.EFFECTIVE) == ("False", "Blocked")
+    world.refuses = set()
+    world.reconcile()
+    assert world.condition(names.EFFECTIVE) == ("True", "Held")
+    world.refuses = {"HorizontalPodAutoscaler"}
+    world.at(6.05).reconcile()
+    assert world.condition(names.EFFECTIVE) == ("False", "Blocked")
+    world.refuses = set()
+    assert _is_clean(world.reconcile())
+    assert world.condition(names.EFFECTIVE) == ("False", "NotActive")
+
+
+def test_writes_are_repeated_without_end_and_ever_more_slowly() -> None:
+    assert [REPEATS.after(failures, 0.5) for failures in (1, 2, 3, 4, 5, 6, 99)] == [
+        *(0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0)
+    ]
+    rows = {row.name: row for row in FLOORS}
+    assert rows["scaling.autoscaler"].delays == rows["scaling.tortoise"].delays == REPEATS
+    world = _world(make_scaling()).at(1)
+    plans = dict(world.plans())
+    assert plans["scaling.autoscaler"].again
+
+
+def test_edges_are_measured_and_missing_floors_counted() -> None:
+    world = _world(make_scaling()).at(0).reconcile()
+    world.at(1).reconcile()
+    assert Measure("edge_lateness", "start", START + timedelta(minutes=1)) in world.measures
+    world.measures.clear()
+    world.put(make_autoscaler())  # past admission, as while our server is away
+    world.at(2).reconcile()
+    assert world.measures == [Measure("floors_missing", "HorizontalPodAutoscaler")]
+    assert _bounds(world) == (50, 50)
+    world.measures.clear()
+    world.at(6).reconcile()
+    finish = Measure("edge_lateness", "finish", START + timedelta(minutes=6))
+    assert finish in world.measures
+
+
+def test_pods_that_stay_below_a_floor_are_reported_once() -> None:
+    world = _world(make_scaling(minutes=60)).at(1).reconcile()
+    standing = dict(world.plans())["scaling.standing"]
+    assert standing.requeue_after == 600
+    world.at(10.9).reconcile()
+    assert "ResourcesNotReached" not in world.events
+    world.at(11).reconcile()
+    assert world.condition(names.RESOURCES_REACHED) == ("False", "Late")
+    world.at(12).reconcile()
+    assert world.events.count("ResourcesNotReached") == 1
+    given = [{"containerName": "app", "resource": {"memory": "6Gi"}}]
+    change = {"status": {"conditions": {"containerResourceRequests": given}}}
+    world.write(TORTOISES, TORTOISE, change, "status")
+    world.reconcile()
+    assert world.condition(names.RESOURCES_REACHED) == ("True", "Reached")
+
+
+def test_how_long_pods_may_stay_below_is_a_setting() -> None:
+    world = _world(make_scaling(), resources_deadline_seconds=30).at(1).reconcile()
+    world.at(1.5).reconcile()
+    assert world.events.count("ResourcesNotReached") == 1
+
+
+def _delete(world: World) -> None:
+    raw = world.scaling()
+    raw["metadata"]["deletionTimestamp"] = format_time(world.now)
+    raw["metadata"]["generation"] += 1
+    world.put(raw)
+
+
+def test_a_deleted_schedule_goes_once_everything_is_given_back() -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    assert world.scaling()["metadata"]["finalizers"] == [names.SCHEDULED_SCALING_FINALIZER]
+    _delete(world)
+    assert _is_clean(world.reconcile())
+    assert len(world.memory.store(ScheduledScaling)) == 0
+
+
+@pytest.mark.parametrize(
+    ("later", "gone"),
+    [
+        pytest.param(59, False, id="59 s of refusals"),
+        pytest.param(60, True, id="a minute of refusals"),
+    ],
+)
+def test_no_schedule_waits_longer_than_a_minute(later: int, gone: bool) -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    world.refuses = {"HorizontalPodAutoscaler", "Tortoise"}
+    _delete(world)
+    world.now += timedelta(seconds=later)
+    world.reconcile()
+    assert (len(world.memory.store(ScheduledScaling)) == 0) == gone
+    assert ("ScheduledScalingBlocked" in world.events) == gone
+    world.refuses = set()
+    assert _is_clean(world.reconcile()), "the notes settle the rest"
+
+
+@pytest.mark.parametrize("what", ["tortoise gone", "tortoise deleting", "namespace terminating"])
+def test_a_schedule_is_released_at_once_where_nothing_can_be_given_back(what: str) -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    world.refuses = {"HorizontalPodAutoscaler", "Tortoise"}
+    if what == "tortoise gone":
+        world.drop(Tortoise, TORTOISE)
+    elif what == "tortoise deleting":
+        raw = world.tortoise
+        raw["metadata"] |= {"deletionTimestamp": format_time(world.now), "finalizers": ["a.b/c"]}
+        world.put(raw)
+    else:
+        namespace = world.raw(Namespace, ObjectKey("", SHOP))
+        world.put({**namespace, "status": {"phase": "Terminating"}})
+    _delete(world)
+    world.reconcile()
+    assert len(world.memory.store(ScheduledScaling)) == 0
+
+
+def test_a_completed_schedule_holds_no_finalizer() -> None:
+    world = _world(make_scaling()).at(2).reconcile()
+    world.at(6).reconcile()
+    assert not world.scaling()["metadata"].get("finalizers")
+
+
+def test_a_window_does_not_teach_tortoise() -> None:
+    world = _world(make_scaling(minutes=50)).at(0).reconcile()
+    before = world.tortoise["status"]["recommendations"]["horizontal"]
+    for minute in range(1, 51, 7):
+        world.at(minute).reconcile()
+        world.tortoise_works(50)
+    replicas = 50.0
+    for minute in range(51, 171, 3):
+        world.at(minute).reconcile()
+        replicas = max(3.0, replicas * 0.96)
+        world.tortoise_works(round(replicas))
+    assert world.tortoise["status"]["recommendations"]["horizontal"] == before
+    for minute in range(171, 300, 3):
+        replicas = max(3.0, replicas * 0.96)
+        world.at(minute).reconcile()
+        world.tortoise_works(round(replicas))
+    assert names.SCALING_AFTERMATH not in world.reconcile().tortoise["metadata"]["annotations"]
+    assert world.tortoise["status"]["recommendations"]["horizontal"] == before
+
+
+@pytest.mark.parametrize(
+    ("unlearn", "replicas", "learned"),
+    [
+        pytest.param(True, 50, 3, id="the floor is no demand"),
+        pytest.param(True, 60, 30, id="more than the floor is"),
+        pytest.param(False, 50, 25, id="switched off"),
+    ],
+)
+def test_real_demand_in_a_window_is_learned(unlearn: bool, replicas: int, learned: int) -> None:
+    world = _world(make_scaling(), unlearn=unlearn).at(2).reconcile()
+    world.tortoise_works(replicas)
+    assert world.tortoise["status"]["recommendations"]["horizontal"]["minReplicas"][0]["value"] == (
+        learned
     )
 
 
-def _check(world: World, scalings: list[dict[str, Any]]) -> None:
-    held = schedules.held((msgspec.convert(each, ScheduledScaling) for each in scalings), world.now)
-    bounds = world.get("HorizontalPodAutoscaler", "tortoise-hpa-cute")["spec"]
-    assert bounds["minReplicas"] == max(3, held.replicas or 0)
-    assert bounds["maxReplicas"] == max(20, held.replicas or 0)
-    policy = world.get("Tortoise", "cute")["spec"].get("resourcePolicy", [])
-    floors_now = {each["containerName"]: each["minAllocatedResources"] for each in policy}
-    assert floors_now == {name: dict(amounts) for name, amounts in held.resources.items()}
+@pytest.mark.parametrize("crash", [1, 2, 3, 4, 5, 6])
+def test_a_server_that_dies_at_any_write_leaves_nothing_undone(crash: int) -> None:
+    world = _world(make_scaling()).at(0).reconcile()
+    world.at(1).reconcile(crash_after=crash)
+    world.reconcile()
+    assert _bounds(world) == (50, 50)
+    world.at(6).reconcile(crash_after=crash)
+    assert _is_clean(world.at(30).reconcile())
