@@ -4,9 +4,10 @@ Only what CEL has had from the start is used, no optional syntax: each of them i
 kube-apiserver, by gardener-apiserver and by the embedded server.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from webhook.admission.decision import Operation
 from webhook.api import names
 from webhook.domain.options import Options
 
@@ -57,7 +58,24 @@ CHANGES_OURS: Final = MatchCondition(
 """Beside a Gardener its controllers' labels and annotations are no concern of ours, either."""
 
 
-def conditions(operations: Collection[str], options: Options) -> Iterator[MatchCondition]:
-    """List the conditions for a call; whatever is created or deleted is judged."""
-    if "UPDATE" in operations:
+OUR_BINDINGS: Final = MatchCondition(
+    "binds-our-shoots-only",
+    '!has(request.subResource) || request.subResource != "binding" || '
+    "(has(object.spec.schedulerName) && "
+    f'object.spec.schedulerName == "{names.SCHEDULER_NAME}")',
+)
+"""Beside a Gardener, what its own scheduler binds must never wait for us."""
+
+
+def conditions(
+    subresources: Mapping[Operation, Collection[str]], options: Options
+) -> Iterator[MatchCondition]:
+    """List the conditions for a call; whatever is created or deleted is judged.
+
+    `subresources` says for each operation on what it is asked for.
+    """
+    if "UPDATE" in subresources:
         yield CHANGES_OURS if options.beside_gardener else CHANGES
+    bindings = any("binding" in asked for asked in subresources.values())
+    if options.beside_gardener and bindings:
+        yield OUR_BINDINGS

@@ -81,7 +81,7 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
     """
     failures: dict[tuple[Kind, Operation], Failure] = {}
     subresources: dict[tuple[Kind, Operation], dict[str, None]] = {}
-    labels: dict[Kind, str] = {}
+    labels: dict[Kind, set[str]] = {}
     for policy in policies:
         if (policy.mutate if half == _MUTATE else policy.validate) is None:
             continue
@@ -89,13 +89,15 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
             if failures.get(key) != "Fail":
                 failures[key] = _failure(policy, options)
             subresources.setdefault(key, {}).update(dict.fromkeys(policy.subresources))
-            labels[key[0]] = policy.label
+            labels.setdefault(key[0], set()).add(policy.label)
     grouped: dict[tuple[Kind, bool, Failure], dict[Operation, tuple[str, ...]]] = {}
     for (kind, operation), failure in failures.items():
         found = grouped.setdefault((kind, operation == "DELETE", failure), {})
         found[operation] = tuple(subresources[kind, operation])
     for (kind, _, failure), asked in grouped.items():
-        yield Entry(kind, half, failure, asked, labels[kind])
+        # Where one policy wants to see every namespace, the others look at the label themselves.
+        label = next(iter(labels[kind])) if len(labels[kind]) == 1 else ""
+        yield Entry(kind, half, failure, asked, label)
 
 
 def _failure(policy: Policy, options: Options) -> Failure:

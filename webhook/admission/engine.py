@@ -29,6 +29,8 @@ SHAPE: Final = "shape"
 """The name under which faults of type and shape are reported; they belong to no one policy."""
 
 _ALLOWED: Final = Decision()
+_CONTROLLERS: Final = ("system:serviceaccount:", "system:kube-", "gardener.cloud:system:")
+"""How the names of controllers begin, gardenlets included."""
 
 Active: TypeAlias = list[tuple[Policy, Mode]]
 
@@ -99,6 +101,8 @@ class Table:
             return Needs(tuple(snapshot.questions))
         if not findings and len(active) == len(row.policies):
             return row.allowed
+        if snapshot.options.beside_gardener and _is_reconcile(request):
+            findings = [finding for finding in findings if finding.fatal]
         return _judged(findings, active)
 
 
@@ -137,6 +141,11 @@ def _active(row: Row, request: Request, snapshot: Snapshot) -> Active:
         if (policy.beside_gardener or not beside)
         and (mode := mode_of(policy.name, namespace, policy.mode)) != "off"
     ]
+
+
+def _is_reconcile(request: Request) -> bool:
+    """Tell whether a controller writes: a warning to it would only fill the log of Gardener."""
+    return request.operation == "UPDATE" and request.user.username.startswith(_CONTROLLERS)
 
 
 def _shape_faults(request: Request) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from webhook.admission.policies import (
     shoot_placement,
     shoot_quota,
     shoot_registered,
+    shoot_scheduler,
     shoot_sizing,
     shoot_workers,
     tortoise_constraints,
@@ -56,6 +57,17 @@ POLICIES: Final[tuple[Policy, ...]] = (
         mutate=shoot_defaults.mutate,
         failure="Ignore",
         why="a shoot without our defaults still works, every reader knows them",
+    ),
+    Policy(
+        name="shoot.scheduler",
+        models=(Shoot,),
+        operations=("CREATE",),
+        mutate=shoot_scheduler.mutate,
+        label=names.SCHEDULER_NAMESPACE,
+        failure="Ignore",
+        why="a shoot that we do not get is placed by the scheduler that was there before",
+        beside_gardener=True,
+        mode="off",
     ),
     Policy(
         name="shoot.workers",
@@ -92,6 +104,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         validate=shoot_placement.validate,
         failure="Fail",
         why="only we know who may choose a seed, and whether it has room",
+        beside_gardener=True,
     ),
     Policy(
         name="shoot.quota",

@@ -16,10 +16,11 @@ from webhook.state.snapshot import Snapshot
 def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
     """Label a managed seed whose Shoot has three zones or more, unless it is labelled."""
     seed = request.object_as(Seed)
-    if (
-        not snapshot.options.admission.label_multi_zonal
-        or names.MULTI_ZONAL in seed.metadata.labels
-    ):
+    options = snapshot.options
+    # A gardenlet writes its Seed's labels anew at each start: beside one we would only quarrel.
+    if options.beside_gardener or not options.admission.label_multi_zonal:
+        return
+    if names.MULTI_ZONAL in seed.metadata.labels:
         return
     shoot = managed.shoot_of_seed(request.key.name, snapshot)
     if shoot is not None and len(zones.shoot_zones(shoot)) >= zones.FEWEST:

@@ -5,6 +5,7 @@ from typing import Final
 
 from webhook.admission.decision import Finding, Request
 from webhook.admission.rules import placement
+from webhook.api import names
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
@@ -18,6 +19,8 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     """Judge a request that sets or changes the seed; say so if a wish will move the shoot."""
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
     before = old.spec.seed_name if old is not None else ""
+    if snapshot.options.beside_gardener:
+        return _judge_binding(request, shoot, before, snapshot)
     if before != shoot.spec.seed_name:
         return _judge(request, shoot, before, snapshot)
     if old is not None and before and ha.is_mentioned(shoot):
@@ -46,6 +49,18 @@ def _judge(request: Request, shoot: Shoot, before: str, snapshot: Snapshot) -> I
     if seed is not None:
         refused = [*placement.judge(shoot, seed, request.key, snapshot)]
         yield from refused if may_bind else ()
+
+
+def _judge_binding(
+    request: Request, shoot: Shoot, before: str, snapshot: Snapshot
+) -> Iterator[Finding]:
+    """Add to a Gardener's own checks what the documents ask of seeds for our shoots."""
+    ours = shoot.spec.scheduler_name == names.SCHEDULER_NAME
+    if request.subresource != "binding" or not ours or shoot.spec.seed_name in ("", before):
+        return
+    seed = snapshot.look_up(Seed, ObjectKey("", shoot.spec.seed_name))
+    if seed is not None:
+        yield from placement.judge_zones(shoot, seed)
 
 
 def _may_bind(request: Request, snapshot: Snapshot) -> bool:

@@ -27,7 +27,7 @@ def judge(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Itera
     offer = profiles.find(shoot.spec, key.namespace, snapshot.look_up)
     yield from _selectors(shoot, seed, offer)
     yield from _restrictions(shoot, seed)
-    yield from _zones(shoot, seed)
+    yield from judge_zones(shoot, seed)
     yield from _room(shoot, seed, key, snapshot)
 
 
@@ -59,7 +59,8 @@ def _restrictions(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
             yield _refused(seed, f"does not support access restriction {restriction.name}")
 
 
-def _zones(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
+def judge_zones(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
+    """List what speaks against the seed's zones, for a control plane that wants several."""
     availability = ha.effective(shoot)
     found = zones.seed_zones(seed)
     if availability.type == ha.MULTI_ZONE:

@@ -41,6 +41,8 @@ SEED_CONDITIONS: Final = (
     names.BACKUP_BUCKETS_READY,
     names.EXTENSIONS_READY,
 )
+GARDENLETS_OWN: Final = (names.GARDENLET_READY, names.SEED_SYSTEM_COMPONENTS_HEALTHY)
+"""What gardenlets themselves report; the rest a real Gardener's controllers write."""
 SHOOT_CONDITIONS: Final = (
     names.API_SERVER_AVAILABLE,
     names.CONTROL_PLANE_HEALTHY,
@@ -65,7 +67,11 @@ def plan_seed(seed: Seed, snapshot: Snapshot) -> Plan:
     actions: list[Action] = []
     if not dark:
         actions += _renew(seed, snapshot)
-    change = _reported(seed.status.conditions, SEED_CONDITIONS, status, now)
+    beside = snapshot.options.beside_gardener
+    types = GARDENLETS_OWN if beside else SEED_CONDITIONS
+    # A real Gardener takes a silent gardenlet for lost and says so itself: whoever is back says
+    # that, too.
+    change = _reported(seed.status.conditions, types, status, now, insists=beside and not dark)
     if not dark and seed.status.observed_generation != seed.metadata.generation:
         change["observedGeneration"] = seed.metadata.generation
     if not dark and seed.status.last_operation is None:
@@ -122,11 +128,32 @@ def plan_shoot(shoot: Shoot, snapshot: Snapshot) -> Plan:
     if names.GARDENER_FINALIZER not in shoot.metadata.finalizers:
         finalizers = [*shoot.metadata.finalizers, names.GARDENER_FINALIZER]
         return Plan((_patch(shoot, {"metadata": {"finalizers": finalizers}}),), 0)
+    return _unlabelled(_play(shoot, seed, snapshot.taken_at), snapshot)
+
+
+def _play(shoot: Shoot, seed: Seed, now: datetime) -> Plan:
     if _is_due(shoot):
-        return _begin(shoot, snapshot.taken_at)
+        return _begin(shoot, now)
     if _is_under_way(shoot):
-        return _finish(shoot, seed, snapshot.taken_at)
-    return _watch_health(shoot, seed, snapshot.taken_at)
+        return _finish(shoot, seed, now)
+    return _watch_health(shoot, seed, now)
+
+
+def _unlabelled(plan: Plan, snapshot: Snapshot) -> Plan:
+    """Leave the status label to a real Gardener: its controller-manager derives it."""
+    if not snapshot.options.beside_gardener:
+        return plan
+    return plan._replace(
+        actions=tuple(
+            action
+            for action in plan.actions
+            if not (isinstance(action, Patch) and _is_label(action.change))
+        )
+    )
+
+
+def _is_label(change: Any) -> bool:
+    return isinstance(change, dict) and "labels" in (change.get("metadata") or {})
 
 
 def _is_due(shoot: Shoot) -> bool:
@@ -253,7 +280,9 @@ def _plan_deletion(shoot: Shoot, seed: Seed | None, now: datetime) -> Plan:
     if left > timedelta(0):
         return Plan(requeue_after=left.total_seconds())
     finalizers = [name for name in shoot.metadata.finalizers if name != names.GARDENER_FINALIZER]
-    return Plan((_patch(shoot, {"metadata": {"finalizers": finalizers}}),))
+    # A real Gardener lets the finalizer go only after a deletion that succeeded.
+    done = _status(shoot, {"lastOperation": _operation("Delete", "Succeeded", now)})
+    return Plan((done, _patch(shoot, {"metadata": {"finalizers": finalizers}})))
 
 
 def _is_healthy(shoot: Shoot, seed: Seed) -> bool:
@@ -263,14 +292,19 @@ def _is_healthy(shoot: Shoot, seed: Seed) -> bool:
 
 
 def _reported(
-    known: tuple[Condition, ...], types: tuple[str, ...], status: str, now: datetime
+    known: tuple[Condition, ...],
+    types: tuple[str, ...],
+    status: str,
+    now: datetime,
+    *,
+    insists: bool,
 ) -> Draft:
     """Set the conditions that are played; others' are sent along unchanged."""
     drafts: list[dict[str, Any]] = [_draft(condition) for condition in known]
     changed = False
     for condition_type in types:
         found = conditions.get(known, condition_type)
-        if found is not None and MARK not in found.message:
+        if found is not None and MARK not in found.message and not insists:
             continue
         changed |= conditions.set(
             drafts, condition_type, status, reason="LocalProvider", message=MARK, now=now

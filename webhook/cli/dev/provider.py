@@ -5,6 +5,7 @@ It is a stranger to the server beside it: its own client, its own cache, its own
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from webhook.api.shoots import Shoot
 from webhook.api.timestamps import format_time
 from webhook.cli.dev.clusters import Clusters, Registration
 from webhook.cli.dev.gardenlet import plan_seed, plan_shoot
+from webhook.cli.dev.registrar import plan_managed_seed
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.runtime.actions import NOTHING, Patch, Plan
@@ -29,7 +31,11 @@ from webhook.runtime.reconciler import Reconciler
 from webhook.runtime.recorder import Recorder
 from webhook.runtime.rows import Controller, Watch
 from webhook.runtime.writer import Writer
-from webhook.state.indexes import MANAGED_SEEDS_BY_SHOOT, SHOOTS_BY_SEED
+from webhook.state.indexes import (
+    MANAGED_SEEDS_BY_NAME,
+    MANAGED_SEEDS_BY_SHOOT,
+    SHOOTS_BY_SEED,
+)
 from webhook.state.snapshot import Snapshot
 
 _POD: Final = kind_of_model(Pod)
@@ -68,6 +74,14 @@ def _managed_seeds_of_shoot(
     return [managed_seed.key for managed_seed in found]
 
 
+def _managed_seeds_of_seed(
+    old: Object | None, new: Object | None, snapshot: Snapshot
+) -> Iterable[ObjectKey]:
+    seed = new or old
+    found = snapshot.by_index(MANAGED_SEEDS_BY_NAME, seed.name) if seed else ()
+    return [managed_seed.key for managed_seed in found]
+
+
 def _simulated(obj: Object | None) -> str | None:
     return obj.metadata.annotations.get(names.SIMULATE, "") if obj is not None else None
 
@@ -85,20 +99,32 @@ CLUSTERS: Final = Controller(
 """What is played beyond plans: the clusters of shoots that become seeds."""
 
 
-async def run(client: Client, clock: Clock, directory: Path) -> None:
+REGISTRAR: Final = Controller(
+    *("dev.registrar", ManagedSeed, plan_managed_seed),
+    (Watch(Shoot, _managed_seeds_of_shoot), Watch(Seed, _managed_seeds_of_seed)),
+)
+"""What is played instead where a real Gardener keeps ManagedSeeds: their gardenlets."""
+
+
+async def run(
+    client: Client, clock: Clock, directory: Path, *, beside_gardener: bool = False
+) -> None:
     """Play until cancelled."""
-    models = {model for part in (*PARTS, CLUSTERS) for model in part.models}
+    parts = (*PARTS, REGISTRAR) if beside_gardener else PARTS
+    models = {model for part in (*parts, CLUSTERS) for model in part.models}
     metrics = Metrics()
     cache = Cache(client, [kind_of_model(model) for model in models], clock)
+    cache.memory.configure(replace(cache.memory.options, beside_gardener=beside_gardener))
     recorder = Recorder(client, "local-provider", clock, metrics)
     writer = Writer(client, metrics)
     async with Clusters(directory) as clusters, asyncio.TaskGroup() as tasks:
         tasks.create_task(cache.run())
         tasks.create_task(recorder.run())
         await cache.wait_synced()
-        for part in PARTS:
+        for part in parts:
             expectations = Expectations(cache, clock)
             reconciler = Reconciler(part, cache, writer, recorder, expectations)
             tasks.create_task(Runner(part, reconciler, cache, clock, metrics).run())
-        registration = Registration(cache, client, clusters)
-        tasks.create_task(Runner(CLUSTERS, registration, cache, clock, metrics).run())
+        if not beside_gardener:
+            registration = Registration(cache, client, clusters)
+            tasks.create_task(Runner(CLUSTERS, registration, cache, clock, metrics).run())

@@ -20,6 +20,7 @@ class Server(Process):
         self._port, self._http_port = ports
         self._flags = flags
         self.url = f"https://127.0.0.1:{self._port}"
+        self.plain_url = f"http://127.0.0.1:{self._http_port}"
 
     @override
     def _prepare(self) -> tuple[Path, Launch]:
@@ -42,4 +43,4 @@ class Server(Process):
             "--log-format=text",
             *self._flags,
         ]
-        return Launch(arguments, f"http://127.0.0.1:{self._http_port}/readyz")
+        return Launch(arguments, f"{self.plain_url}/readyz")

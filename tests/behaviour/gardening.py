@@ -1,0 +1,174 @@
+"""A garden cluster with a real Gardener, and Espalier beside it under its generated account."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import yaml
+
+from webhook.api.crds import definable
+from webhook.cli.dev.server import Server
+from webhook.cli.install import bundle
+from webhook.cli.install.layout import Layout
+from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
+from webhook.planes.ports import free_port
+from webhook.planes.registration import CORE
+from webhook.planes.registration import shoot as base_shoot
+
+ACCOUNT = "system:serviceaccount:espalier-system:espalier"
+GROUPS = ("system:serviceaccounts", "system:serviceaccounts:espalier-system")
+
+
+class Beside:
+    """What a test uses: kubectl as an administrator, and the server beside."""
+
+    def __init__(self, plane: Gardener, directory: Path) -> None:
+        self.plane = plane
+        self.kubectl = plane.kubectl
+        self.directory = directory
+        self.server: Server | None = None
+
+    @property
+    def http(self) -> str:
+        assert self.server is not None
+        return self.server.plain_url
+
+    async def install(self, *flags: str, **layout: Any) -> None:
+        """Apply what `espalier manifests` prints for a cluster with a Gardener."""
+        wanted = Layout(beside_gardener=True, advertise_url="https://127.0.0.1:1", **layout)
+        items = [*bundle.objects(wanted, definable(beside_gardener=True))]
+        await self.kubectl("apply", "--server-side", "-f", "-", input=items)
+        crds = [f"crd/{kind.resource}" for kind in definable(beside_gardener=True)]
+        await self.kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
+
+    async def start(self, settings: dict[str, Any] | None = None, *flags: str) -> None:
+        """Start the server with the rights of its account, and wait for its webhooks."""
+        account = await asyncio.to_thread(self.plane.apiserver.access, ACCOUNT, GROUPS)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        kubeconfig = await asyncio.to_thread(
+            account.write_kubeconfig, self.directory / "kubeconfig"
+        )
+        path = self.directory / "settings.yaml"
+        path.write_text(yaml.safe_dump(settings or {}))
+        quick = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.3")
+        self.server = Server(
+            self.directory / "server",
+            kubeconfig,
+            (free_port(), free_port()),
+            f"--config={path}",
+            *quick,
+            *flags,
+        )
+        await self.server.start()
+        for hooks in ("mutating", "validating"):
+            hook = f"{hooks}webhookconfiguration/espalier"
+            await self.kubectl("wait", "--for=create", "--timeout=60s", hook)
+            await until(partial(self._points_to_us, hook))
+
+    async def _points_to_us(self, hook: str) -> bool:
+        found = await self.get(hook)
+        assert self.server is not None
+        called = [each["clientConfig"].get("url", "") for each in found.get("webhooks") or ()]
+        return all(url.startswith(self.server.url) for url in called)
+
+    async def stop(self) -> None:
+        if self.server is not None:
+            await self.server.stop()
+
+    async def get(self, *what: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((await self.kubectl("get", *what, "-o", "json")).stdout)
+        return found
+
+    async def shoot(self, name: str, namespace: str = PROJECT_NAMESPACE) -> dict[str, Any]:
+        return await self.get("shoot", name, f"--namespace={namespace}")
+
+    async def said(self) -> str:
+        assert self.server is not None
+        return await asyncio.to_thread(self.server.log.read_text)
+
+
+@asynccontextmanager
+async def playing(plane: Gardener, directory: Path) -> AsyncIterator[None]:
+    """Play gardenlets while the block runs, in a process of their own: loops of tests end."""
+    await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
+    log = (directory / "play.log").open("ab")
+    command = (sys.executable, "-m", "tests.behaviour.play", str(plane.kubeconfig), str(directory))
+    process = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: ASYNC220 - our own
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        log.close()
+
+
+async def until(
+    condition: Callable[[], Awaitable[Any]], seconds: float = 45.0, pause: float = 0.2
+) -> Any:
+    """Wait until something holds; what it gives then."""
+    async with asyncio.timeout(seconds):
+        while not (found := await condition()):  # noqa: ASYNC110 - asks another process
+            await asyncio.sleep(pause)
+    return found
+
+
+def unique(prefix: str = "s") -> str:
+    return f"{prefix}{uuid4().hex[:6]}"
+
+
+def make_shoot(name: str = "", namespace: str = PROJECT_NAMESPACE, **spec: Any) -> dict[str, Any]:
+    """A Shoot that Gardener takes, with parts of its spec replaced."""
+    project = PROJECT if namespace == PROJECT_NAMESPACE else namespace
+    draft: dict[str, Any] = dict(base_shoot(name or unique(), namespace, project))
+    annotations = spec.pop("annotations", None)
+    if annotations:
+        draft["metadata"] = {**draft["metadata"], "annotations": annotations}
+    draft["spec"] = {**draft["spec"], **spec}
+    return draft
+
+
+def make_seed(name: str, zones: str = "a", **spec: Any) -> dict[str, Any]:
+    """A Seed that Gardener takes, labelled with its own name."""
+    credentials = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
+    dns = {"type": "local", "credentialsRef": credentials}
+    return {
+        "apiVersion": CORE,
+        "kind": "Seed",
+        "metadata": {"name": name, "labels": {"test": name}},
+        "spec": {
+            "provider": {
+                "type": "local",
+                "region": "local",
+                "zones": [f"local-{zone}" for zone in zones],
+            },
+            "networks": {
+                "nodes": "10.240.0.0/16",
+                "pods": "10.241.0.0/16",
+                "services": "10.242.0.0/16",
+            },
+            "ingress": {"domain": f"{name}.seeds.test", "controller": {"kind": "nginx"}},
+            "dns": {"provider": dns, "internal": {**dns, "domain": "internal.test"}},
+            **spec,
+        },
+    }
+
+
+async def ready_seed(
+    beside: Beside, name: str, zones: str = "a", shoots: int | None = None, **spec: Any
+) -> None:
+    """Make a Seed and wait until its played gardenlet has reported; the play must be on."""
+    await beside.kubectl("create", "-f", "-", input=make_seed(name, zones, **spec))
+    if shoots is not None:
+        amount = {"shoots": str(shoots)}
+        change = json.dumps({"status": {"capacity": amount, "allocatable": amount}})
+        await beside.kubectl(
+            "patch", "seed", name, "--subresource=status", "--type=merge", "-p", change
+        )
+    await beside.kubectl("wait", "--for=condition=GardenletReady", "--timeout=30s", f"seed/{name}")

@@ -1,0 +1,20 @@
+"""The local provider as a program of its own: `python -m tests.behaviour.play KUBECONFIG DIR`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from webhook.cli.dev import provider
+from webhook.cluster import config
+from webhook.cluster.client import Client
+from webhook.runtime.clock import SystemClock
+
+
+async def main(kubeconfig: str, directory: Path) -> None:
+    """Play gardenlets beside a real Gardener until killed."""
+    async with Client(await config.load(kubeconfig)) as client:
+        await provider.run(client, SystemClock(), directory, beside_gardener=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))

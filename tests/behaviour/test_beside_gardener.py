@@ -1,0 +1,303 @@
+"""Espalier beside a real Gardener, under its generated account: what it adds, and nothing more."""
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.behaviour.gardening import Beside, make_shoot, ready_seed, unique, until
+from webhook.api import names
+from webhook.planes.gardener import PROJECT_NAMESPACE
+from webhook.planes.registration import CORE
+
+pytestmark = pytest.mark.timeout(180)
+
+HERE = f"--namespace={PROJECT_NAMESPACE}"
+SEEDS = "seedmanagement.gardener.cloud"
+NODE = {"controlPlane": {"highAvailability": {"failureTolerance": {"type": "node"}}}}
+MULTI_ZONE = {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"multi-zone"}'}
+
+
+async def refused(beside: Beside, draft: dict[str, Any], *how: str) -> str:
+    done = await beside.kubectl(*(how or ("create",)), "-f", "-", input=draft, check=False)
+    assert done.code != 0, done.stdout
+    return done.stderr
+
+
+async def create(beside: Beside, draft: dict[str, Any], seed: str = "") -> str:
+    if seed:
+        draft["spec"]["seedSelector"] = {"matchLabels": {"test": seed}}
+    await beside.kubectl("create", "-f", "-", input=draft)
+    name: str = draft["metadata"]["name"]
+    return name
+
+
+async def placed(beside: Beside, name: str, seed: str) -> None:
+    await beside.kubectl(
+        *("wait", f"--for=jsonpath={{.spec.seedName}}={seed}", "--timeout=30s"),
+        *(f"shoot/{name}", HERE),
+    )
+
+
+async def events(beside: Beside, name: str, reason: str) -> list[str]:
+    chosen = f"--field-selector=involvedObject.name={name},reason={reason}"
+    found = await beside.get("events", HERE, chosen)
+    return [event["message"] for event in found["items"]]
+
+
+async def reviews(beside: Beside) -> float:
+    """How many reviews our server has answered."""
+    async with aiohttp.ClientSession() as session, session.get(f"{beside.http}/metrics") as answer:
+        text = await answer.text()
+    counted = re.findall(
+        r'^espalier_requests_total\{.*path="/(?:mutate|validate)".*\} (\S+)$', text, re.MULTILINE
+    )
+    return sum(map(float, counted))
+
+
+def make_worker(maximum: int, *zones: str) -> dict[str, Any]:
+    return {
+        "name": "pool",
+        "machine": {"type": "local"},
+        "minimum": 1,
+        "maximum": maximum,
+        "zones": [f"local-{zone}" for zone in zones],
+        "systemComponents": {"allow": False},
+    }
+
+
+def make_pools(maximum: int) -> dict[str, Any]:
+    """Two pools of which Gardener judges only the first, because it carries system components."""
+    first = {"name": "system", "machine": {"type": "local"}, "minimum": 1, "maximum": 1}
+    return {"provider": {"type": "local", "workers": [first, make_worker(maximum, *"abc")]}}
+
+
+def make_autoscaler(target: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{SEEDS}/v1beta1",
+        "kind": "SeedAutoscaler",
+        "metadata": {"name": unique("a"), "namespace": "garden"},
+        "spec": {
+            "scaleTargetRef": {"kind": "ManagedSeedSet", "name": target},
+            "minReplicas": 1,
+            "maxReplicas": 3,
+            "metrics": [
+                {
+                    "type": "Resource",
+                    "resource": {
+                        "name": "shoots",
+                        "target": {"type": "Utilization", "averageUtilization": 80},
+                    },
+                }
+            ],
+            **spec,
+        },
+    }
+
+
+async def test_nothing_of_ours_can_stop_gardener(beside):
+    rules: set[tuple[str, str]] = set()
+    for hooks in ("mutating", "validating"):
+        found = await beside.get(f"{hooks}webhookconfiguration", "espalier")
+        for webhook in found["webhooks"]:
+            assert webhook["failurePolicy"] == "Ignore"
+            for rule in webhook["rules"]:
+                operations = ",".join(rule["operations"])
+                rules |= {
+                    (operations, f"{each}.{rule['apiGroups'][0]}") for each in rule["resources"]
+                }
+    deletions = {resource for operations, resource in rules if "DELETE" in operations}
+    assert deletions == set()
+    assert not any(resource.startswith(("projects", "quotas", "secret")) for _, resource in rules)
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        pytest.param(make_pools(2), "spec.provider.workers[1].maximum", id="every pool's maximum"),
+        pytest.param(
+            {"annotations": {names.HIGH_AVAILABILITY: "multi-zone"}},
+            f"metadata.annotations[{names.HIGH_AVAILABILITY}]",
+            id="a twin that is no JSON of the field",
+        ),
+        pytest.param(
+            {"annotations": {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"galaxy"}'}},
+            f"metadata.annotations[{names.HIGH_AVAILABILITY}].type",
+            id="a twin with a value that the field does not allow",
+        ),
+        pytest.param(
+            {"annotations": MULTI_ZONE, **NODE},
+            f"metadata.annotations[{names.HIGH_AVAILABILITY}]",
+            id="a twin against Gardener's own field",
+        ),
+        pytest.param(
+            {"annotations": {names.REGION_AFFINITY: "maybe"}},
+            f"metadata.annotations[{names.REGION_AFFINITY}]",
+            id="an unknown region affinity",
+        ),
+        pytest.param(
+            {"annotations": {names.SIZING_STRATEGY: "Greedy"}},
+            f"metadata.annotations[{names.SIZING_STRATEGY}]",
+            id="an unknown sizing strategy",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_shoot_is_refused_by_rules_that_gardener_lacks(beside, spec, field):
+    told = await refused(beside, make_shoot(**spec))
+    assert field in told
+
+
+async def test_what_gardener_refuses_itself_comes_from_gardener(beside):
+    told = await refused(beside, make_shoot(region="nowhere"))
+    assert "espalier" not in told
+
+
+async def test_high_availability_never_goes_again(beside):
+    name = await create(beside, make_shoot(annotations=MULTI_ZONE))
+    done = await beside.kubectl(
+        *("annotate", "shoot", name, HERE, f"{names.HIGH_AVAILABILITY}-"), check=False
+    )
+    assert done.code != 0
+    assert "multi-zone" in done.stderr
+
+
+async def test_an_autoscaler_without_a_set_is_refused(beside):
+    told = await refused(beside, make_autoscaler("no-such-set"))
+    assert "spec.scaleTargetRef.name" in told
+
+
+async def test_a_controller_is_registered_once_for_a_kind_and_type(beside):
+    # Gardener itself compares only the last type of each kind.
+    taken, free = {"kind": "Worker", "type": "aws"}, {"kind": "Worker", "type": "x"}
+    second = {
+        "apiVersion": CORE,
+        "kind": "ControllerRegistration",
+        "metadata": {"name": unique("r")},
+        "spec": {"resources": [taken, free]},
+    }
+    told = await refused(beside, second)
+    assert "spec.resources[0]" in told
+
+
+async def test_updates_without_our_concerns_never_reach_us(beside):
+    name = await create(beside, make_shoot(**make_pools(3)))
+    before = await reviews(beside)
+    done = await beside.kubectl("label", "shoot", name, HERE, "team=blue")
+    assert "Warning" not in done.stderr
+    await beside.kubectl("annotate", "shoot", name, HERE, "team=blue")
+    status = json.dumps({"status": {"observedGeneration": 1}})
+    await beside.kubectl(
+        *("patch", "shoot", name, HERE, "--subresource=status", "--type=merge", "-p", status)
+    )
+    assert await reviews(beside) == before
+
+
+async def test_gardeners_scheduler_binds_without_asking_us(beside):
+    seed = unique("seed-")
+    await ready_seed(beside, seed)
+    name = await create(beside, make_shoot(), seed)
+    before = await reviews(beside)
+    await placed(beside, name, seed)
+    assert await reviews(beside) == before
+
+
+async def test_our_scheduler_binds_through_the_subresource(beside):
+    seed = unique("seed-")
+    await ready_seed(beside, seed)
+    name = await create(beside, make_shoot(schedulerName="espalier"), seed)
+    await placed(beside, name, seed)
+    stored = await beside.get("shoot", name, HERE, "--show-managed-fields")
+    entries = {
+        (entry["manager"], entry.get("subresource", ""))
+        for entry in stored["metadata"]["managedFields"]
+    }
+    assert ("espalier", "binding") in entries
+    told = await until(lambda: events(beside, name, "SchedulingSuccessful"))
+    assert seed in told[0]
+
+
+async def test_a_shoot_waits_for_a_seed_with_three_zones_and_gets_it(beside):
+    seed = unique("seed-")
+    await ready_seed(beside, f"{seed}-1", "ab")
+    await beside.kubectl("label", "seed", f"{seed}-1", f"test={seed}", "--overwrite")
+    shoot = make_shoot(schedulerName="espalier", annotations=MULTI_ZONE)
+    name = await create(beside, shoot, seed)
+    await until(lambda: events(beside, name, "SchedulingFailed"))
+    waiting = await beside.shoot(name)
+    assert waiting["status"]["lastOperation"]["state"] == "Pending"
+    await ready_seed(beside, f"{seed}-3", "abc")
+    await beside.kubectl("label", "seed", f"{seed}-3", f"test={seed}", "--overwrite")
+    await placed(beside, name, f"{seed}-3")
+
+
+async def test_nobody_puts_our_multi_zone_shoot_on_a_seed_with_one_zone(beside):
+    seed = unique("seed-")
+    await ready_seed(beside, seed)
+    shoot = make_shoot(schedulerName="espalier", annotations=MULTI_ZONE)
+    name = await create(beside, shoot, "none-such")
+    bind = json.dumps({"spec": {"seedName": seed}})
+    done = await beside.kubectl(
+        *("patch", "shoot", name, HERE, "--subresource=binding", "--type=merge", "-p", bind),
+        check=False,
+    )
+    assert done.code != 0
+    assert "is not multi-zonal" in done.stderr
+
+
+async def test_the_last_slot_is_given_once(beside):
+    seed = unique("seed-")
+    await ready_seed(beside, seed, shoots=1)
+    shoots = [make_shoot(schedulerName="espalier") for _ in range(3)]
+    created = [await create(beside, shoot, seed) for shoot in shoots]
+
+    async def settled() -> list[str]:
+        found = [await beside.shoot(name) for name in created]
+        bound = [shoot for shoot in found if shoot["spec"].get("seedName")]
+        waiting = [shoot for shoot in found if shoot["status"].get("lastOperation")]
+        return [*map(str, bound)] if bound and len({*map(str, bound + waiting)}) == 3 else []
+
+    assert len(await until(settled)) == 1
+
+
+async def test_a_move_that_gardener_refuses_is_told_and_frees_the_slot(beside):
+    seed = unique("seed-")
+    await ready_seed(beside, f"{seed}-1")
+    await beside.kubectl("label", "seed", f"{seed}-1", f"test={seed}", "--overwrite")
+    name = await create(beside, make_shoot(schedulerName="espalier"), seed)
+    await placed(beside, name, f"{seed}-1")
+    await beside.kubectl("wait", "--for=jsonpath={.status.lastOperation.state}=Succeeded",
+                         "--timeout=60s", f"shoot/{name}", HERE)  # fmt: skip
+    await ready_seed(beside, f"{seed}-3", "abc")
+    await beside.kubectl("label", "seed", f"{seed}-3", f"test={seed}", "--overwrite")
+    twin = f"{names.HIGH_AVAILABILITY}={MULTI_ZONE[names.HIGH_AVAILABILITY]}"
+    await beside.kubectl("annotate", "shoot", name, HERE, twin)
+    told = await until(lambda: events(beside, name, "SchedulingFailed"))
+    assert f"refuses seed {seed}-3" in told[0]
+    assert (await beside.shoot(name))["spec"]["seedName"] == f"{seed}-1"
+    uid = (await beside.shoot(name))["metadata"]["uid"]
+    ledger = await beside.get("configmap", f"espalier-ledger-{seed}-3", "-n", "espalier-system")
+    assert uid not in ledger.get("data", {})
+
+
+async def test_a_namespace_may_ask_for_our_scheduler(beside):
+    label = f"{names.SCHEDULER_NAMESPACE}=true"
+    await beside.kubectl("label", "namespace", PROJECT_NAMESPACE, label)
+    try:
+        await asyncio.sleep(1.0)  # gardener-apiserver's own cache of namespaces
+        ours = await create(beside, make_shoot())
+        theirs = await create(beside, make_shoot(schedulerName="somebody-else"))
+    finally:
+        await beside.kubectl("label", "namespace", PROJECT_NAMESPACE, f"{label[:-5]}-")
+    assert (await beside.shoot(ours))["spec"]["schedulerName"] == "espalier"
+    assert (await beside.shoot(theirs))["spec"]["schedulerName"] == "somebody-else"
+    await asyncio.sleep(1.0)
+    other = await create(beside, make_shoot())
+    assert (await beside.shoot(other))["spec"]["schedulerName"] == "default-scheduler"
+
+
+async def test_it_never_acts_as_an_administrator(beside):
+    told = await beside.said()
+    assert [line for line in told.splitlines() if "is forbidden: User" in line] == []

@@ -1,0 +1,48 @@
+"""shoot.scheduler: shoots of namespaces that ask for it are placed by Espalier."""
+
+from typing import Any
+
+import pytest
+
+from tests.admission import mutated
+from tests.builders import make_shoot
+from webhook.api import names
+from webhook.domain.options import AdmissionOptions, Options
+
+ON = Options(beside_gardener=True, admission=AdmissionOptions(modes={"shoot.scheduler": "deny"}))
+
+
+def namespace(label: str | None) -> dict[str, Any]:
+    labels = {} if label is None else {names.SCHEDULER_NAMESPACE: label}
+    metadata = {"name": "garden-dev", "labels": labels}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "label", "options", "expected"),
+    [
+        pytest.param("default-scheduler", "true", ON, "espalier", id="Gardener's default"),
+        pytest.param(None, "true", ON, "espalier", id="none at all"),
+        pytest.param("other", "true", ON, "other", id="another that was chosen"),
+        pytest.param("default-scheduler", "false", ON, "default-scheduler", id="not asked for"),
+        pytest.param("default-scheduler", None, ON, "default-scheduler", id="not labelled"),
+        pytest.param(
+            "default-scheduler", "true", Options(), "default-scheduler", id="off by default"
+        ),
+    ],
+)
+def test_scheduler(
+    scheduler: str | None, label: str | None, options: Options, expected: str
+) -> None:
+    shoot = make_shoot(spec={} if scheduler is None else {"schedulerName": scheduler})
+    if scheduler is None:
+        shoot["spec"].pop("schedulerName", None)
+    around = [namespace(label)]
+    after, warnings = mutated("shoot.scheduler", shoot, around=around, options=options)
+    assert (after["spec"].get("schedulerName"), warnings) == (expected, ())
+
+
+def test_a_namespace_that_is_gone_asks_for_nothing() -> None:
+    shoot = make_shoot(spec={"schedulerName": "default-scheduler"})
+    after, _ = mutated("shoot.scheduler", shoot, options=ON)
+    assert after == shoot

@@ -1,0 +1,95 @@
+"""What is judged beside a real Gardener: only what it lacks, and quietly."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.admission import JANE, decide, judge, make_request
+from tests.builders import make_seed, make_shoot, make_worker
+from webhook.admission.configuration import Target, configurations
+from webhook.admission.decision import UserInfo
+from webhook.admission.table import POLICIES
+from webhook.api import names
+from webhook.domain.options import AdmissionOptions, Options
+
+BESIDE = Options(beside_gardener=True)
+MULTI_ZONE = {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"multi-zone"}'}
+DOCS = Path(__file__).parents[3] / "docs" / "gardener.md"
+
+
+def listed(heading: str) -> set[str]:
+    """The names in the first column of a section's table."""
+    section = DOCS.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+
+
+def test_the_documentation_lists_the_policies_that_are_registered() -> None:
+    ours = {policy.name for policy in POLICIES if policy.beside_gardener}
+    assert listed("Policies that Espalier adds") == ours
+    left = {policy.name for policy in POLICIES if not policy.beside_gardener}
+    assert listed("Policies that are left to Gardener") == left - ours
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "zones", "subresource", "fields"),
+    [
+        pytest.param("espalier", "a", "binding", {"spec.seedName"}, id="too few zones"),
+        pytest.param("espalier", "abc", "binding", set(), id="zones enough"),
+        pytest.param("default-scheduler", "a", "binding", set(), id="Gardener's own shoot"),
+        pytest.param("espalier", "a", "", set(), id="not a binding: Gardener refuses that itself"),
+    ],
+)
+def test_bindings(scheduler: str, zones: str, subresource: str, fields: set[str]) -> None:
+    metadata = {"annotations": MULTI_ZONE}
+    old = make_shoot(spec={"schedulerName": scheduler}, metadata=metadata)
+    new = make_shoot(spec={"schedulerName": scheduler, "seedName": "seed"}, metadata=metadata)
+    seed = make_seed(zones=zones)
+    judged = judge(
+        "shoot.placement", new, old, around=[seed], options=BESIDE, subresource=subresource
+    )
+    assert judged.fields == fields
+
+
+@pytest.mark.parametrize(
+    ("user", "options", "warns"),
+    [
+        pytest.param(JANE, BESIDE, True, id="a person"),
+        pytest.param(
+            UserInfo(username="system:serviceaccount:garden:gardener-controller-manager"),
+            *(BESIDE, False),
+            id="Gardener's controllers",
+        ),
+        pytest.param(
+            UserInfo(username="gardener.cloud:system:seed:s"), BESIDE, False, id="a gardenlet"
+        ),
+        pytest.param(
+            UserInfo(username="system:serviceaccount:garden:x"), Options(), True, id="no Gardener"
+        ),
+    ],
+)
+def test_who_is_warned_of_an_old_fault(user: UserInfo, options: Options, warns: bool) -> None:
+    pools = [make_worker(zones="abc", maximum=2)]
+    old = make_shoot(workers=pools)
+    new = make_shoot(workers=pools, spec={"purpose": "production"})
+    decision = decide("validate", "shoot.workers", make_request(new, old, user=user), (), options)
+    assert decision.allowed
+    assert bool(decision.warnings) is warns
+
+
+def test_our_scheduler_is_chosen_only_where_namespaces_ask_for_it() -> None:
+    on = Options(
+        beside_gardener=True, admission=AdmissionOptions(modes={"shoot.scheduler": "deny"})
+    )
+    mutating, _ = configurations(Target(None, url="https://host"), on)
+    shoots = [each for each in mutating["webhooks"] if each["name"].startswith("shoots.")]
+    selected = shoots[0]["namespaceSelector"]["matchExpressions"][0]
+    assert selected == {"key": names.SCHEDULER_NAMESPACE, "operator": "Exists"}
+    assert shoots[0]["rules"][0]["operations"] == ["CREATE"]
+
+
+def test_where_defaults_are_ours_every_namespace_is_asked_about() -> None:
+    on = Options(admission=AdmissionOptions(modes={"shoot.scheduler": "deny"}))
+    mutating, _ = configurations(Target(None, url="https://host"), on)
+    shoots = [each for each in mutating["webhooks"] if each["name"].startswith("shoots.")]
+    assert shoots[0]["namespaceSelector"]["matchExpressions"][0]["operator"] == "NotIn"
