@@ -1,6 +1,7 @@
 """A built-in scheduler on an API server, as `serve` would run it, for behaviour and fault tests."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -207,3 +208,16 @@ async def eventually(holds, seconds: float = 30.0) -> None:
 async def _call(holds):
     found = holds()
     return await found if asyncio.iscoroutine(found) else found
+
+
+async def run_explain(
+    server: Embedded | Kubernetes, *arguments: str, given: str = ""
+) -> tuple[int | None, str, str]:
+    """Run `espalier explain` as a user would; return its exit code and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "webhook", "explain", f"--kubeconfig={server.kubeconfig}", *arguments,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate(given.encode())
+    return process.returncode, out.decode(), err.decode()

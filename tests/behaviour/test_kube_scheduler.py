@@ -8,21 +8,15 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from tests.landscapes import MULTI_ZONE, read
+from tests.behaviour.demonstration import Demonstration
 from tests.schedulers import Stage, connected, define_kinds, eventually
-from webhook.api.meta import ObjectKey
-from webhook.api.seeds import Seed
-from webhook.api.shoots import Shoot
+from webhook.cli.dev import demo
 from webhook.domain.options import Options
 from webhook.planes.ports import free_port
-from webhook.scheduling.landscape import Landscape
-from webhook.scheduling.pipeline import place
-from webhook.state.snapshot import Snapshot
 
 pytestmark = pytest.mark.timeout(300)
 
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "kube-scheduler"
-SHOOTS = 40
 
 
 @pytest.fixture
@@ -96,76 +90,29 @@ async def kube_scheduler(real_server, port):
     await scheduler.stop()
 
 
-async def test_shoots_end_where_the_built_in_scheduler_would_put_them(
+async def test_the_demo_landscapes_shoots_end_where_explain_says(
     stage, real_server, kube_scheduler
 ):
-    seeds = [
-        stage.seed("plain-1", shoots=12, allocatable={"persistent-volumes": 30}),
-        stage.seed("plain-2", shoots=9),
-        stage.seed("wide", zones=("a", "b", "c"), shoots=30),
-        stage.seed("far", region="us-east-1"),
-        stage.seed("tainted", taints=[{"key": "private"}], shoots=5),
-    ]
-    await stage.create(*seeds)
-    drafts = [
-        stage.shoot(
-            f"s{index:02}",
-            ha=MULTI_ZONE if index % 5 == 0 else None,
-            **({"tolerations": [{"key": "private"}]} if index % 7 == 0 else {}),
-        )
-        for index in range(SHOOTS)
-    ]
-    for draft in drafts:
-        await stage.create(draft)
-        name = draft["metadata"]["name"]
-        await eventually(lambda name=name: _is_placed(stage, name), 60)
-    found = await stage.placements()
-    assert found == await _by_ourselves(stage, seeds, drafts)
-    await eventually(lambda: _no_shadows(real_server, stage.namespace), 60)
+    demonstration = Demonstration(stage)
+    await demonstration.begin()
+    drafts = demonstration.shoots()
+    ends = demonstration.explained(drafts)
+    for name in [stage.name(row.name) for row in demo.SEEDS]:
+        await eventually(lambda name=name: _has_node(real_server, name), 60)
+    await demonstration.come(drafts, ends)
+    assert await demonstration.placements() == ends
+    waiting = sum(seed is None for seed in ends.values())
+    await eventually(lambda: _has_shadows(real_server, stage.namespace, waiting), 60)
 
 
 async def test_gone_seeds_and_shoots_leave_nothing_behind(stage, real_server, kube_scheduler):
     await stage.create(stage.seed("far", region="us-east-1"), stage.shoot("waiting"))
-    await eventually(lambda: _has_shadow(real_server, stage.namespace), 60)
+    await eventually(lambda: _has_shadows(real_server, stage.namespace, 1), 60)
     await eventually(lambda: _has_node(real_server, stage.name("far")), 60)
     await real_server.kubectl("delete", "shoot", "waiting", "-n", stage.namespace)
     await real_server.kubectl("delete", "seed", stage.name("far"))
-    await eventually(lambda: _no_shadows(real_server, stage.namespace), 60)
+    await eventually(lambda: _has_shadows(real_server, stage.namespace, 0), 60)
     await eventually(lambda: _no_node(real_server, stage.name("far")), 60)
-
-
-async def _by_ourselves(stage, seeds, drafts):
-    """Place the same shoots one after the other, without any server."""
-    await eventually(lambda: _knows(stage, seeds))
-    snapshot = stage.scheduling.cache.snapshot()
-    known = [snapshot.get(Seed, ObjectKey("", seed["metadata"]["name"])) for seed in seeds]
-    profile = [
-        obj for model in stage.scheduling.cache.memory.models for obj in _of(snapshot, model)
-    ]
-    placed: dict[str, str] = {}
-    shoots: list[Shoot] = []
-    for draft in drafts:
-        shoot = read(Shoot, draft)
-        world = Snapshot.of([*known, *profile, *shoots])
-        verdict = place(shoot, Landscape(), world)
-        draft["spec"]["seedName"] = verdict.seed
-        shoots.append(read(Shoot, draft))
-        placed[shoot.name] = (verdict.seed or "").removesuffix(f"-{stage.suffix}")
-    return placed
-
-
-def _of(snapshot, model):
-    return snapshot.list(model) if model.__name__ == "CloudProfile" else ()
-
-
-def _knows(stage, seeds):
-    snapshot = stage.scheduling.cache.snapshot()
-    found = [snapshot.get(Seed, ObjectKey("", seed["metadata"]["name"])) for seed in seeds]
-    return all(seed is not None and seed.status.allocatable for seed in found)
-
-
-async def _is_placed(stage, name):
-    return bool((await stage.get(name))["spec"].get("seedName"))
 
 
 async def _names(server, *arguments):
@@ -173,12 +120,8 @@ async def _names(server, *arguments):
     return found.stdout.split()
 
 
-async def _has_shadow(server, namespace):
-    return bool(await _names(server, "pods", "-n", namespace))
-
-
-async def _no_shadows(server, namespace):
-    return not await _names(server, "pods", "-n", namespace)
+async def _has_shadows(server, namespace, count):
+    return len(await _names(server, "pods", "-n", namespace)) == count
 
 
 async def _has_node(server, name):
