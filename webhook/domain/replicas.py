@@ -1,8 +1,9 @@
 """What the replicas of a set are: which objects are its own, and how far each replica has come."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 from webhook.api import conditions, names
@@ -35,9 +36,12 @@ class Stage(IntEnum):
     MANAGED_SEED_REGISTERED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Replica:
-    """One replica with all that is known about it; either half may be missing."""
+    """One replica with all that is known about it; either half may be missing.
+
+    What it says of itself is worked out once: a pass over a set asks for it again and again.
+    """
 
     name: str
     ordinal: int
@@ -48,20 +52,18 @@ class Replica:
     users: int = 0
     """Shoots that count on its seed, those that are leaving or on their way included."""
 
-    @property
-    def halves(self) -> Iterator[Half]:
-        if self.shoot is not None:
-            yield self.shoot
-        if self.managed_seed is not None:
-            yield self.managed_seed
+    @cached_property
+    def halves(self) -> tuple[Half, ...]:
+        pair = (self.shoot, self.managed_seed)
+        return tuple(half for half in pair if half is not None)
 
-    @property
+    @cached_property
     def stage(self) -> Stage:
         if self.managed_seed is not None:
             return _stage_of_managed_seed(self.managed_seed)
         return Stage.UNKNOWN if self.shoot is None else _stage_of_shoot(self.shoot)
 
-    @property
+    @cached_property
     def is_ready(self) -> bool:
         """Whether it serves: registered, its seed ready, its Shoot well."""
         return (
@@ -71,7 +73,7 @@ class Replica:
             and health.of_shoot(self.shoot) == "healthy"
         )
 
-    @property
+    @cached_property
     def is_seed_ready(self) -> bool:
         return self.seed is not None and health.is_seed_ready(self.seed)
 
@@ -80,7 +82,7 @@ class Replica:
         """Whether it serves and nothing of its present spec is still to be done."""
         return self.is_ready and self.shoot is not None and health.is_reconciled(self.shoot)
 
-    @property
+    @cached_property
     def was_ready(self) -> bool:
         """Whether it has served before, so that its trouble is no part of making it."""
         if self.managed_seed is None:
@@ -90,30 +92,30 @@ class Replica:
             told.status == conditions.TRUE or told.reason not in ("", NEVER_READY)
         )
 
-    @property
+    @cached_property
     def is_leaving(self) -> bool:
         """Whether it was chosen for scale-in."""
         return any(names.SCALE_IN in half.metadata.annotations for half in self.halves)
 
-    @property
+    @cached_property
     def is_deleting(self) -> bool:
         return any(half.is_deleting for half in self.halves)
 
-    @property
+    @cached_property
     def is_living(self) -> bool:
         """Whether it counts as one of the replicas that are wanted."""
         return not self.is_leaving and not (self.shoot is not None and self.shoot.is_deleting)
 
-    @property
+    @cached_property
     def is_creating(self) -> bool:
         return not (self.is_leaving or self.is_deleting or self.was_ready or self.is_ready)
 
-    @property
+    @cached_property
     def is_in_flight(self) -> bool:
         """Whether it is being made or removed."""
         return self.is_leaving or self.is_deleting or self.is_creating
 
-    @property
+    @cached_property
     def has_failed(self) -> bool:
         """Whether the last operation on its Shoot was given up."""
         operation = self.shoot.status.last_operation if self.shoot is not None else None

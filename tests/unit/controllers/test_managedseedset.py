@@ -10,7 +10,7 @@ from webhook.api import conditions, names
 from webhook.api.core import ControllerRevision
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import Draft
+from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers.managedseedset.plan import plan
@@ -208,6 +208,39 @@ async def test_a_changed_template_rolls_from_the_largest_ordinal_to_the_smallest
     found = [garden.get(ControllerRevision, name) for name in garden.names(ControllerRevision)]
     numbers = {each.name: each.revision for each in found}
     assert numbers == {first: 1, status.update_revision: 2}
+
+
+async def test_a_rollout_is_complete_only_when_its_last_shoot_is_reconciled(garden: Sets) -> None:
+    await garden.grow(1)
+    await garden.run(10)
+    first = garden.owner.status.current_revision
+    played = garden.reconcilers
+    garden.reconcilers = [pair for pair in played if not pair[0].name.startswith("dev.")]
+    await garden.retemplate("1.35.2")
+    await garden.run(10)
+    assert garden.versions() == {"leaf-0": "1.35.2"}
+    assert garden.told(names.PROGRESSING)[:2] == ("True", "ShootReconciling")
+    assert garden.owner.status.current_revision == first
+    garden.reconcilers = played
+    await garden.run(10)
+    assert garden.told(names.PROGRESSING)[:2] == ("True", "Complete")
+    assert garden.owner.status.current_revision != first
+
+
+async def test_shoots_on_a_seed_whose_status_was_lost_keep_it_in_turn(garden: Sets) -> None:
+    await garden.grow(2)
+    garden.put(make_guest("guest", "leaf-0"))
+    await garden.run(10)
+    body = garden.api.objects["ManagedSeed", ObjectKey("garden", "leaf-0")]
+    garden.api.put(kind_of_model(ManagedSeed), {**body, "status": {}})
+    await garden.retemplate("1.35.2")
+    set_only = [pair for pair in garden.reconcilers if pair[0].name == "managedseedset"]
+    garden.reconcilers, all_of_them = set_only, garden.reconcilers
+    await garden.run(3)
+    assert garden.versions()["leaf-0"] == "1.35.1"
+    garden.reconcilers = all_of_them
+    await garden.run(60)
+    assert {*garden.versions().values()} == {"1.35.2"}
 
 
 async def test_a_rollout_stops_when_a_hosted_shoot_breaks_and_goes_on_when_it_is_well(

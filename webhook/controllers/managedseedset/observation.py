@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from webhook.api import names
@@ -25,7 +26,7 @@ from webhook.state.totals import SEED_HEALTH
 DEFAULT_REPLICAS = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observation:
     """A set as it is now; plain values, so that it outlives the snapshot."""
 
@@ -47,11 +48,11 @@ class Observation:
         wanted = self.owner.spec.replicas
         return DEFAULT_REPLICAS if wanted is None else max(0, wanted)
 
-    @property
+    @cached_property
     def living(self) -> tuple[Replica, ...]:
         return tuple(replica for replica in self.replicas if replica.is_living)
 
-    @property
+    @cached_property
     def in_flight(self) -> tuple[Replica, ...]:
         return tuple(replica for replica in self.replicas if replica.is_in_flight)
 

@@ -35,11 +35,13 @@ def _is_complete(view: Observation) -> bool:
 
 
 def _mend_new(view: Observation, work: Work) -> bool:
-    """Give a mended template at once to replicas that never served: nobody is on them yet."""
+    """Give a mended template at once to replicas that are being made: nobody is on them yet."""
     found = False
     for replica in view.living:
         revision = view.wanted_revision(replica.ordinal)
-        if replica.is_creating and replica.shoot is not None and not replica.is_at(revision):
+        # One whose status was lost looks as if it were new, but shoots on it tell otherwise.
+        young = replica.is_creating and not replica.users
+        if young and replica.shoot is not None and not replica.is_at(revision):
             _update(replica, revision, view, work)
             found = True
     return found

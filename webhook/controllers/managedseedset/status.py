@@ -57,10 +57,10 @@ def write(view: Observation, work: Work, refusal: Refusal | None = None) -> Iter
 
 
 def has_rolled_out(view: Observation) -> bool:
-    """Tell whether every replica has the present templates and serves."""
+    """Tell whether every replica has the present templates, acted on, and serves."""
     revision = view.revisions.update
     return len(view.living) == view.target and all(
-        replica.is_at(revision) and replica.is_ready for replica in view.living
+        replica.is_at(revision) and replica.is_settled for replica in view.living
     )
 
 
