@@ -1,8 +1,8 @@
 """What a shoot costs of a quota, and what a quota's users cost together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Context, Decimal
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from webhook.api import quantity
 from webhook.api.cloudprofiles import CloudProfileSpec, MachineStorage, MachineType
@@ -22,7 +22,8 @@ PREMIUM: Final = "storage.premium"
 LOAD_BALANCER: Final = "loadbalancer"
 METRICS: Final = (CPU, GPU, MEMORY, STANDARD, PREMIUM, LOAD_BALANCER)
 
-_EXACT: Final = Context(prec=64)
+EXACT: Final = Context(prec=64)
+"""Wide enough that sums of bytes and of billionths are never rounded."""
 _NOTHING: Final = Decimal(0)
 
 
@@ -58,46 +59,92 @@ def cost(spec: ShootSpec, offer: CloudProfileSpec | None) -> Cost:
     A machine or volume type that the profile does not know costs nothing here and is named.
     """
     prices = _prices(offer) if offer is not None else _FREE
-    unknown: list[str] = []
     # Pools that are alike are multiplied once: shoots have many of them.
-    machines: dict[str, int] = {}
-    volumes: dict[tuple[str, Quantity], int] = {}
+    counts: dict[_Choice, int] = {}
     for worker in spec.provider.workers:
-        name, count = worker.machine.type, max(worker.maximum, 0)
-        if name not in prices.machines:
-            unknown.append(f"machine type {name} of pool {worker.name}")
-            continue
-        machines[name] = machines.get(name, 0) + count
-        volume = _volume(worker, prices)
-        if volume is None:
-            unknown.append(f"volume of pool {worker.name}")
-        else:
-            volumes[volume] = volumes.get(volume, 0) + count
-    sums = [_times(prices.machines[name].amounts, count) for name, count in machines.items()]
-    for (metric, size), count in volumes.items():
-        try:
-            sums.append(_times({metric: quantity.parse(size)}, count))
-        except QuantityError:
-            unknown.append(f"volume size {size!r}")
-    return Cost(total(({LOAD_BALANCER: Decimal(1 + _has_nginx(spec))}, *sums)), tuple(unknown))
+        choice = _choice(worker)
+        counts[choice] = counts.get(choice, 0) + max(worker.maximum, 0)
+    amounts = {LOAD_BALANCER: Decimal(1 + _has_nginx(spec))}
+    unknown: list[str] = []
+    for choice, count in counts.items():
+        price = prices.of(choice)
+        if price.unknown:
+            pools = (each.name for each in spec.provider.workers if _choice(each) == choice)
+            unknown += (f"{price.unknown} of pool {name}" for name in pools)
+        factor = Decimal(count)
+        for metric, amount in price.amounts.items():
+            amounts[metric] = EXACT.fma(amount, factor, amounts.get(metric, _NOTHING))
+    return Cost(amounts, tuple(unknown))
 
 
-class _Machine(NamedTuple):
+_Choice: TypeAlias = tuple[str, str, Quantity]
+"""What of a pool its price depends on: machine type, volume type, volume size."""
+
+
+def _choice(worker: Worker) -> _Choice:
+    volume = worker.volume
+    if volume is None:
+        return worker.machine.type, "", ""
+    return worker.machine.type, volume.type, volume.size
+
+
+class _Price(NamedTuple):
+    """What one machine costs with its volume, and what of it could not be told."""
+
     amounts: Mapping[str, Decimal]
-    storage: MachineStorage | None = None
+    unknown: str = ""
 
 
-class _Prices(NamedTuple):
-    """What one machine or volume of each type costs."""
+class _Prices:
+    """What one profile asks for machines and volumes, worked out once for each choice."""
 
-    offer: CloudProfileSpec
-    machines: Mapping[str, _Machine]
-    classes: Mapping[str, str]
+    def __init__(self, offer: CloudProfileSpec) -> None:
+        self.offer = offer
+        self._machines = {machine.name: machine for machine in offer.machine_types}
+        self._classes = {volume.name: volume.class_ for volume in offer.volume_types}
+        self._known: dict[_Choice, _Price] = {}
+
+    def of(self, choice: _Choice) -> _Price:
+        """Price one machine with its volume."""
+        found = self._known.get(choice)
+        if found is None:
+            if len(self._known) >= _MOST_CHOICES:
+                self._known.clear()
+            found = self._known[choice] = self._work_out(choice)
+        return found
+
+    def _work_out(self, choice: _Choice) -> _Price:
+        machine = self._machines.get(choice[0])
+        if machine is None:
+            return _Price({}, f"machine type {choice[0]}")
+        amounts = _machine(machine)
+        volume = self._volume(machine.storage, choice)
+        if volume is None:
+            return _Price(amounts, "volume")
+        metric, size = volume
+        try:
+            return _Price({**amounts, metric: quantity.parse(size)})
+        except QuantityError:
+            return _Price(amounts, f"volume size {size!r}")
+
+    def _volume(
+        self, storage: MachineStorage | None, choice: _Choice
+    ) -> tuple[str, Quantity] | None:
+        """Find the root volume; the machine type's own storage gives class and size if it can."""
+        size: Quantity | None = choice[2]
+        if storage is not None:
+            kind, size = storage.class_, size or storage.size
+        else:
+            kind = self._classes.get(choice[1], "")
+        if not size or not kind:
+            return None
+        return (PREMIUM if kind == "premium" else STANDARD), size
 
 
-_FREE: Final = _Prices(CloudProfileSpec(), {}, {})
+_FREE: Final = _Prices(CloudProfileSpec())
 _PRICED: Final[dict[int, _Prices]] = {}
 _MOST_PRICED: Final = 64
+_MOST_CHOICES: Final = 4096
 
 
 def _prices(offer: CloudProfileSpec) -> _Prices:
@@ -107,13 +154,11 @@ def _prices(offer: CloudProfileSpec) -> _Prices:
         return found
     if len(_PRICED) >= _MOST_PRICED:
         _PRICED.clear()
-    machines = {machine.name: _priced(machine) for machine in offer.machine_types}
-    classes = {volume.name: volume.class_ for volume in offer.volume_types}
-    found = _PRICED[id(offer)] = _Prices(offer, machines, classes)
+    found = _PRICED[id(offer)] = _Prices(offer)
     return found
 
 
-def _priced(machine: MachineType) -> _Machine:
+def _machine(machine: MachineType) -> dict[str, Decimal]:
     """Read a machine type; an amount that cannot be read is not counted."""
     amounts = {}
     for metric, text in ((CPU, machine.cpu), (GPU, machine.gpu), (MEMORY, machine.memory)):
@@ -121,25 +166,7 @@ def _priced(machine: MachineType) -> _Machine:
             amounts[metric] = quantity.parse(text)
         except QuantityError:
             continue
-    return _Machine(amounts, machine.storage)
-
-
-def _volume(worker: Worker, prices: _Prices) -> tuple[str, Quantity] | None:
-    """Find the root volume; the machine type's own storage gives class and size if it has one."""
-    storage, volume = prices.machines[worker.machine.type].storage, worker.volume
-    size: Quantity | None = volume.size if volume is not None and volume.size else None
-    if storage is not None:
-        kind, size = storage.class_, size or storage.size
-    else:
-        kind = prices.classes.get(volume.type, "") if volume is not None else ""
-    if size is None or not kind:
-        return None
-    return (PREMIUM if kind == "premium" else STANDARD), size
-
-
-def _times(amounts: Mapping[str, Decimal], count: int) -> Mapping[str, Decimal]:
-    factor = Decimal(count)
-    return {metric: _EXACT.multiply(amount, factor) for metric, amount in amounts.items()}
+    return amounts
 
 
 def _has_nginx(spec: ShootSpec) -> bool:
@@ -150,23 +177,6 @@ def _has_nginx(spec: ShootSpec) -> bool:
 def cost_of(shoot: Shoot, find: Find) -> Mapping[str, Decimal]:
     """Return what a stored shoot costs."""
     return cost(shoot.spec, profiles.find(shoot.spec, shoot.namespace, find)).amounts
-
-
-def total(parts: Iterable[Mapping[str, Decimal]]) -> dict[str, Decimal]:
-    """Add vectors up, exactly."""
-    sums: dict[str, Decimal] = {}
-    for part in parts:
-        for metric, amount in part.items():
-            sums[metric] = _EXACT.add(sums.get(metric, _NOTHING), amount)
-    return sums
-
-
-def subtract(whole: Mapping[str, Decimal], part: Mapping[str, Decimal]) -> dict[str, Decimal]:
-    """Take one vector from another."""
-    return {
-        metric: _EXACT.subtract(amount, part.get(metric, _NOTHING))
-        for metric, amount in whole.items()
-    }
 
 
 def is_checked(new: ShootSpec, old: ShootSpec | None) -> bool:

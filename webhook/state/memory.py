@@ -81,7 +81,10 @@ class Memory:
         return self.overlay(model).store
 
     def get(self, model: type[T], key: ObjectKey) -> T | None:
-        return self.store(model).get(key)
+        found = self._kinds.get(model)  # as store() does: decisions ask this most of all
+        if found is None:
+            raise UnknownKindError(model)
+        return cast("T | None", found.store.get(key))
 
     def by_index(self, index: Index[T], value: str) -> tuple[T, ...]:
         if index.model in self._kinds:
@@ -95,6 +98,9 @@ class Memory:
 
     def total(self, total: Total[T], group: str) -> Vector:
         return self.store(total.model).total(total.name, group)
+
+    def share(self, total: Total[T], key: ObjectKey) -> Vector:
+        return self.store(total.model).share(total.name, key)
 
     def all_totals(self, total: Total[T]) -> Mapping[str, Vector]:
         return self.store(total.model).totals(total.name)

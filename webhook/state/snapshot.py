@@ -119,6 +119,10 @@ class Snapshot:
         """Give what the objects of a group use together; a group without any uses nothing."""
         return self._memory_of(total.model).total(total, group)
 
+    def share(self, total: Total[T], key: ObjectKey) -> Vector:
+        """Give what one object adds to the sums of its groups; one that is not there adds none."""
+        return self._memory_of(total.model).share(total, key)
+
     def totals(self, total: Total[T]) -> Mapping[str, Vector]:
         """Give what the objects of every group use; a sum that has changed is another object."""
         return self._memory_of(total.model).all_totals(total)
@@ -149,16 +153,19 @@ class Snapshot:
 
         In the second round, with the answers, None means that it truly does not exist.
         """
+        memory = self._memory
+        if not self._answers and not self._stale and model in memory:
+            found = memory.get(model, key)
+            if found is not None:
+                return found
         question = Get(model, key)
         if question in self._answers:
-            self._memory  # noqa: B018 - an expired snapshot answers nothing
             answer = self._answers[question]
             return answer if isinstance(answer, model) else None
-        memory = self._memory
-        found = memory.get(model, key) if model in memory and model not in self._stale else None
-        if found is None:
+        known = memory.get(model, key) if model in memory and model not in self._stale else None
+        if known is None:
             self._questions[question] = None
-        return found
+        return known
 
     def may(  # noqa: PLR0913 - the attributes of a SubjectAccessReview
         self,

@@ -90,6 +90,10 @@ class Store(Generic[T]):
     def total(self, name: str, group: str) -> Vector:
         return self._tallies[name].get(group)
 
+    def share(self, name: str, key: ObjectKey) -> Vector:
+        obj = self._objects.get(key)
+        return self._tallies[name].share(key, obj) if obj is not None else {}
+
     def totals(self, name: str) -> Mapping[str, Vector]:
         return self._tallies[name].all()
 

@@ -50,6 +50,10 @@ class Tally(Generic[T]):
     def get(self, group: str) -> Vector:
         return self._sums.get(group, _NOTHING)
 
+    def share(self, _key: ObjectKey, obj: T) -> Vector:
+        """Give what an object that is counted adds to each of its groups."""
+        return self.read(obj).vector
+
     def all(self) -> Mapping[str, Vector]:
         """Give the sums of all groups; a sum that has changed is another object."""
         return self._sums
@@ -113,6 +117,12 @@ class DependentTally(Tally[T]):
         for key in self._marked.pop(group, ()):
             self._refresh(key)
         return super().get(group)
+
+    @override
+    def share(self, key: ObjectKey, obj: T) -> Vector:
+        if self._marked:
+            self._refresh(key)
+        return self._parts[key][1].vector
 
     @override
     def all(self) -> Mapping[str, Vector]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from webhook.admission.decision import Finding, Request
 from webhook.api import names, quantity
@@ -20,6 +20,8 @@ from webhook.state.totals import QUOTA_USAGE
 Binding: TypeAlias = SecretBinding | CredentialsBinding
 Named: TypeAlias = tuple[str, type[SecretBinding | CredentialsBinding], str]
 """The field that names a binding, its kind and its name."""
+
+_NOTHING: Final = Decimal(0)
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
@@ -84,35 +86,50 @@ def _costs(
             "spec.provider.workers", f"{unknown} is not in the cloud profile, so it is not counted"
         )
     for one in limited:
-        used = quota.total((_used_by_others(one, request, snapshot), wanted.amounts))
-        yield from _exceeded(one, used)
+        yield from _exceeded(one, wanted.amounts, _others(one, request, snapshot))
 
 
-def _used_by_others(one: Quota, request: Request, snapshot: Snapshot) -> Mapping[str, Decimal]:
-    """Sum up all bindings of a quota, less what this shoot has cost so far."""
+class _Others(NamedTuple):
+    """What a quota's bindings have cost so far, and what of it is this very shoot's."""
+
+    vectors: list[Mapping[str, Decimal]]
+    own: Mapping[str, Decimal]
+
+    def plus(self, wanted: Mapping[str, Decimal], metric: str) -> Decimal:
+        """Give what all would cost together if this shoot cost what is wanted now."""
+        amount = quota.EXACT.subtract(wanted.get(metric, _NOTHING), self.own.get(metric, _NOTHING))
+        for vector in self.vectors:
+            amount = quota.EXACT.add(amount, vector.get(metric, _NOTHING))
+        return amount
+
+
+def _others(one: Quota, request: Request, snapshot: Snapshot) -> _Others:
+    """Find what others cost of a quota, by sums that are kept at hand."""
+    of_quota = str(one.key)
     bindings: list[Binding] = [
-        *snapshot.by_index(SECRET_BINDINGS_BY_QUOTA, str(one.key)),
-        *snapshot.by_index(CREDENTIALS_BINDINGS_BY_QUOTA, str(one.key)),
+        *snapshot.by_index(SECRET_BINDINGS_BY_QUOTA, of_quota),
+        *snapshot.by_index(CREDENTIALS_BINDINGS_BY_QUOTA, of_quota),
     ]
     if quota.is_of_project(one):
         namespace = request.key.namespace
         bindings = [binding for binding in bindings if binding.namespace == namespace]
     groups = [quota.binding_group(type(binding), binding.key) for binding in bindings]
-    used = quota.total(snapshot.total(QUOTA_USAGE, group) for group in groups)
     stored = snapshot.get(Shoot, request.key)
-    if stored is not None and quota.group(stored) in groups:
-        used = quota.subtract(used, quota.cost_of(stored, snapshot.get))
-    return used
+    counts = stored is not None and quota.group(stored) in groups
+    return _Others(
+        [snapshot.total(QUOTA_USAGE, group) for group in groups],
+        snapshot.share(QUOTA_USAGE, request.key) if counts else {},
+    )
 
 
-def _exceeded(one: Quota, used: Mapping[str, Decimal]) -> Iterator[Finding]:
+def _exceeded(one: Quota, wanted: Mapping[str, Decimal], others: _Others) -> Iterator[Finding]:
     for metric, written in sorted(one.spec.metrics.items()):
         try:
             limit = quantity.parse(written)
         except QuantityError:
             yield Finding.warning("", f"Quota {one.key} has no readable limit for {metric}")
             continue
-        amount = used.get(metric, Decimal(0))
+        amount = others.plus(wanted, metric)
         if amount > limit:
             yield Finding.denied(
                 f"Quota {one.key} allows {_shown(limit, metric)} of {metric}, this would take "
