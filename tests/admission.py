@@ -12,7 +12,7 @@ from webhook.admission.table import POLICIES
 from webhook.api import decode, kinds, patches
 from webhook.api.meta import Object, ObjectKey
 from webhook.domain.options import Options
-from webhook.state.questions import Get
+from webhook.state.questions import Answer, Answers, Find, MayI, Question
 from webhook.state.snapshot import Snapshot
 
 JANE = UserInfo(username="jane")
@@ -112,18 +112,22 @@ def decide(
     *,
     at: datetime = NOW,
 ) -> Decision:
-    """Ask twice, as the server does: what the first round misses is absent in the second."""
+    """Ask on, as the server does: what a round misses is absent in the next."""
     table = Table(row for row in POLICIES if row.name == policy)
     assert table.policies, policy
     objects = [read(raw) for raw in around]
-    snapshot = Snapshot.of(objects, taken_at=at, options=options)
-    decision = getattr(table, half)(request, snapshot)
-    if isinstance(decision, Needs):
-        answers = {
-            question: None if isinstance(question, Get) else allowed
-            for question in decision.questions
-        }
+    answers: Answers = {}
+    while True:
         snapshot = Snapshot.of(objects, taken_at=at, options=options, answers=answers)
-        decision = getattr(table, half)(request, snapshot)
-    assert isinstance(decision, Decision), decision
-    return decision
+        decision: Decision | Needs = getattr(table, half)(request, snapshot)
+        if isinstance(decision, Decision):
+            return decision
+        assert not answers.keys() & set(decision.questions), "nothing is asked twice"
+        found = {each: _answer(each, objects, allowed) for each in decision.questions}
+        answers = {**answers, **found}
+
+
+def _answer(question: Question, objects: Iterable[Object], allowed: bool) -> Answer:
+    if isinstance(question, Find):
+        return tuple(filter(question.matches, objects))
+    return allowed if isinstance(question, MayI) else None

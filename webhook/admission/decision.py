@@ -237,7 +237,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What the snapshot lacks: the edge finds it out once and asks again."""
+    """What the snapshot lacks: the edge finds it out, each thing once, and asks again."""
 
     questions: tuple[Question, ...]
 

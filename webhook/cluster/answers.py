@@ -10,13 +10,43 @@ from webhook.api.meta import Object
 from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import UNREADABLE, ApiError, NotFoundError
-from webhook.state.questions import Answers, Get, MayI, Question
+from webhook.cluster.pacing import Clock
+from webhook.state.questions import Answer, Answers, Find, Get, MayI, Question
+
+GRANTED_SECONDS: Final = 10.0
+"""How long a right that was taken away may still be used to choose seeds."""
+
+_MOST_GRANTED: Final = 1024
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 
 class UnanswerableError(Exception):
     """Raised when the API server cannot answer in time: our fault, and nobody's refusal."""
+
+
+class Rights:
+    """Remembers for a moment who may do what: people and robots ask in bursts.
+
+    Only a yes is remembered, so that a right that was just granted counts at once.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._granted: dict[MayI, float] = {}
+
+    def has(self, question: Question) -> bool:
+        """Tell whether the answer is known to be yes."""
+        until = self._granted.get(question) if isinstance(question, MayI) else None
+        return until is not None and self._clock.monotonic() < until
+
+    def learn(self, answers: Answers) -> None:
+        """Remember what was granted."""
+        until = self._clock.monotonic() + GRANTED_SECONDS
+        if len(self._granted) >= _MOST_GRANTED:
+            self._granted.clear()
+        granted = (each for each, yes in answers.items() if isinstance(each, MayI) and yes is True)
+        self._granted.update(dict.fromkeys(granted, until))
 
 
 async def answer(client: Client, questions: Iterable[Question], seconds: float) -> Answers:
@@ -26,7 +56,7 @@ async def answer(client: Client, questions: Iterable[Question], seconds: float) 
     """
     asked = [*questions]
     failure: Exception | None = None
-    tasks: list[asyncio.Task[Object | bool | None]] = []
+    tasks: list[asyncio.Task[Answer]] = []
     try:
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             tasks = [group.create_task(_ask(client, question, seconds)) for question in asked]
@@ -38,9 +68,11 @@ async def answer(client: Client, questions: Iterable[Question], seconds: float) 
     return {question: task.result() for question, task in zip(asked, tasks, strict=True)}
 
 
-async def _ask(client: Client, question: Question, seconds: float) -> Object | bool | None:
+async def _ask(client: Client, question: Question, seconds: float) -> Answer:
     if isinstance(question, MayI):
         return await _review(client, question, seconds)
+    if isinstance(question, Find):
+        return await _find(client, question)
     return await _get(client, question, seconds)
 
 
@@ -50,6 +82,20 @@ async def _get(client: Client, question: Get, seconds: float) -> Object | None:
         return decode(question.model, await client.send(request, seconds))
     except NotFoundError:
         return None
+
+
+async def _find(client: Client, question: Find) -> tuple[Object, ...]:
+    kind = kind_of_model(question.model)
+    labels = f"{question.label}={question.value}"
+    selection = requests.Selection(kind, question.namespace, labels=labels)
+    found: list[Object] = []
+    token = ""
+    while True:
+        page = await client.page(selection, token)
+        found += (decode(question.model, item) for item in page.items)
+        token = page.token
+        if not token:
+            return tuple(found)
 
 
 async def _review(client: Client, question: MayI, seconds: float) -> bool:

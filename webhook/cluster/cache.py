@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from webhook.api.core import APIService, CustomResourceDefinition
 from webhook.api.kinds import Kind
 from webhook.api.meta import Object, ObjectKey
-from webhook.cluster.answers import answer
+from webhook.cluster.answers import Rights, answer
 from webhook.cluster.client import Client
 from webhook.cluster.documents import read
 from webhook.cluster.informer import Informer, Listener
@@ -85,6 +85,7 @@ class Cache:
         selections = [kind if isinstance(kind, Selection) else Selection(kind) for kind in kinds]
         self._client = client
         self._clock = clock
+        self._rights = Rights(clock)
         self.memory = memory or Memory(selection.kind.model for selection in selections)
         self._watched: dict[type[Object], _Watched] = {}
         pacer = self._pacer = Pacer(clock)
@@ -138,7 +139,11 @@ class Cache:
 
     async def answer(self, questions: Iterable[Question], seconds: float) -> Answers:
         """Ask the API server what a decision could not find; raises UnanswerableError."""
-        return await answer(self._client, questions, seconds)
+        asked = [*questions]
+        known: Answers = {each: True for each in asked if self._rights.has(each)}
+        found = await answer(self._client, (each for each in asked if each not in known), seconds)
+        self._rights.learn(found)
+        return {**known, **found}
 
     async def wait_seen(self, model: type[Object], version: str) -> None:
         """Wait until memory knows a version of a kind; the caller sets the deadline."""

@@ -23,6 +23,9 @@ Decide: TypeAlias = Callable[[Request, Snapshot], Decision | Needs]
 
 _JSON = {"Content-Type": "application/json"}
 
+_LONGEST_CHAIN = 4
+"""A ManagedSeed leads to its Shoot, that to its binding, that to its quotas."""
+
 
 class Memory(Protocol):
     """What decisions are made from."""
@@ -48,10 +51,7 @@ class Admission:
             asked = review.decode(await read_body(request, deadline))
             decision = self._decide(decide, asked)
             if isinstance(decision, Needs):
-                answers = await self._ask(decision, deadline)
-                decision = self._decide(decide, asked, answers)
-                if isinstance(decision, Needs):
-                    raise LaterError("the decision needs more than one round of questions")
+                decision = await self._decide_with_answers(decide, asked, decision, deadline)
             tally.count(asked, decision)
             _tell(path, asked, decision, started)
             return web.Response(body=review.encode(asked, decision), headers=_JSON)
@@ -68,6 +68,23 @@ class Admission:
             lost = ", ".join(sorted(model.__name__ for model in snapshot.stale_reads))
             raise LaterError(f"not up to date on {lost}, try again")
         return decision
+
+    async def _decide_with_answers(
+        self, decide: Decide, asked: Request, needs: Needs, deadline: float
+    ) -> Decision:
+        """Find out what is missing and decide again; nothing is asked twice.
+
+        What an answer leads to (the quotas of a binding that memory does not have yet) can only
+        be asked for once it is there.
+        """
+        answers: Answers = {}
+        for _ in range(_LONGEST_CHAIN):
+            answers = {**answers, **await self._ask(needs, deadline)}
+            decision = self._decide(decide, asked, answers)
+            if isinstance(decision, Decision):
+                return decision
+            needs = decision
+        raise LaterError("the decision leads from one question to another, try again")
 
     async def _ask(self, needs: Needs, deadline: float) -> Answers:
         seconds = deadline - asyncio.get_running_loop().time()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from webhook.api import names
-from webhook.api.core import ConfigMap, HorizontalPodAutoscaler, Secret
+from webhook.api.core import ConfigMap, HorizontalPodAutoscaler
 from webhook.api.extensions import Worker
 from webhook.api.machines import MachineDeployment
 from webhook.api.managedseeds import ManagedSeed
@@ -86,11 +86,6 @@ def _profiles_of_region_config(config_map: ConfigMap) -> Iterable[str]:
     if metadata.labels.get(names.REGION_CONFIG_PURPOSE) != names.REGION_CONFIG:
         return ()
     return regions.profiles(metadata.annotations.get(names.REGION_CONFIG_PROFILES, ""))
-
-
-def _namespace_of_default_domain(secret: Secret) -> Iterable[str]:
-    is_default = secret.metadata.labels.get(names.ROLE) == names.ROLE_DEFAULT_DOMAIN
-    return (secret.namespace,) if is_default else ()
 
 
 def _target_of_autoscaler(autoscaler: SeedAutoscaler) -> Iterable[str]:
@@ -216,9 +211,6 @@ REGION_CONFIGS_BY_PROFILE: Final = Index(
 )
 """ConfigMaps with distances between regions by the CloudProfiles that they are for."""
 
-DEFAULT_DOMAINS: Final = Index("default_domains", Secret, _namespace_of_default_domain)
-"""Secrets with the credentials of a default domain by their namespace."""
-
 AUTOSCALERS_BY_TARGET: Final = Index("autoscalers_by_target", SeedAutoscaler, _target_of_autoscaler)
 """SeedAutoscalers by the key of the set that they scale."""
 
@@ -266,7 +258,6 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     SHOOTS_WITHOUT_SEED,
     AUTOSCALERS_BY_TARGET,
     REGION_CONFIGS_BY_PROFILE,
-    DEFAULT_DOMAINS,
     REGISTRATIONS_BY_KIND,
     SCALINGS_BY_TORTOISE,
     SCALINGS_BY_STAGE,

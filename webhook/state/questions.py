@@ -26,6 +26,23 @@ class Get(NamedTuple):
     key: ObjectKey
 
 
+class Find(NamedTuple):
+    """Which objects of a kind that is not followed carry a label in a namespace?"""
+
+    model: type[Object]
+    namespace: str
+    label: str
+    value: str
+
+    def matches(self, obj: Object) -> bool:
+        """Tell whether an object is one of those that are asked for."""
+        return (
+            isinstance(obj, self.model)
+            and obj.namespace == self.namespace
+            and obj.metadata.labels.get(self.label) == self.value
+        )
+
+
 class MayI(NamedTuple):
     """May this user do that?"""
 
@@ -41,6 +58,8 @@ class MayI(NamedTuple):
     name: str
 
 
-Question: TypeAlias = Get | MayI
-Answers: TypeAlias = Mapping[Question, Object | bool | None]
-"""An object (or None for one that is truly absent) for `Get`, yes or no for `MayI`."""
+Question: TypeAlias = Get | Find | MayI
+Answer: TypeAlias = Object | tuple[Object, ...] | bool | None
+Answers: TypeAlias = Mapping[Question, Answer]
+"""An object (or None for one that is truly absent) for `Get`, those there are for `Find`, yes or
+no for `MayI`."""

@@ -12,7 +12,7 @@ from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.domain.options import Options
 from webhook.state.indexes import CHILDREN_BY_OWNER, Index
 from webhook.state.memory import Memory
-from webhook.state.questions import Answers, Get, MayI, Question, User
+from webhook.state.questions import Answers, Find, Get, MayI, Question, User
 from webhook.state.totals import Total, Vector
 
 T = TypeVar("T", bound=Object)
@@ -166,6 +166,16 @@ class Snapshot:
         if known is None:
             self._questions[question] = None
         return known
+
+    def find(self, model: type[T], namespace: str, label: str, value: str) -> tuple[T, ...]:
+        """Give the objects that carry a label, of a kind that memory does not hold as a whole."""
+        self._memory  # noqa: B018 - an expired snapshot answers nothing
+        question = Find(model, namespace, label, value)
+        answer = self._answers.get(question)
+        if isinstance(answer, tuple):
+            return tuple(obj for obj in answer if isinstance(obj, model))
+        self._questions[question] = None
+        return ()
 
     def may(  # noqa: PLR0913 - the attributes of a SubjectAccessReview
         self,

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from tests.clocks import FakeClock
 from tests.scripted import answer, fail, page, say, scripted, stream
-from webhook.api.core import ConfigMap
+from webhook.api.core import ConfigMap, Secret
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.cluster.answers import UnanswerableError
+from webhook.cluster.answers import GRANTED_SECONDS, Rights, UnanswerableError
 from webhook.cluster.answers import answer as answer_questions
 from webhook.cluster.errors import (
     ConflictError,
@@ -20,7 +21,7 @@ from webhook.cluster.errors import (
     UnreadableError,
 )
 from webhook.cluster.requests import Selection, watch
-from webhook.state.questions import Get, MayI
+from webhook.state.questions import Find, Get, MayI
 
 CONFIG_MAP = kind_of_model(ConfigMap)
 KEY = ObjectKey("garden", "notes")
@@ -174,6 +175,30 @@ async def test_questions_are_answered_all_at_once() -> None:
                 "name": "oak",
             },
         }
+
+
+async def test_objects_with_a_label_are_found_page_by_page() -> None:
+    domains = Find(Secret, "garden", "gardener.cloud/role", "default-domain")
+    pages = [
+        {"metadata": {"continue": "more"}, "items": [{"metadata": {"name": "one"}}]},
+        {"metadata": {}, "items": [{"metadata": {"name": "two"}}]},
+    ]
+    async with scripted() as (server, client):
+        server.play("/api/v1/namespaces/garden/secrets", *map(answer, pages))
+        found = (await answer_questions(client, [domains], 5))[domains]
+        assert isinstance(found, tuple)
+        assert [secret.name for secret in found] == ["one", "two"]
+        assert server.asked[0].query["labelSelector"] == "gardener.cloud/role=default-domain"
+
+
+def test_a_right_is_remembered_for_a_moment_and_its_lack_never() -> None:
+    clock = FakeClock()
+    rights = Rights(clock)
+    other = MAY._replace(username="eve")
+    rights.learn({MAY: True, other: False})
+    assert (rights.has(MAY), rights.has(other), rights.has(OAK)) == (True, False, False)
+    clock.pass_time(GRANTED_SECONDS)
+    assert not rights.has(MAY)
 
 
 async def test_what_nobody_allows_is_not_allowed() -> None:

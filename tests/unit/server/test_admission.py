@@ -9,6 +9,7 @@ import pytest
 from tests.unit.server.conftest import Bench, Client, review
 from webhook.admission.decision import Finding, Policy, Request
 from webhook.api.meta import Draft, Metadata, ObjectKey
+from webhook.api.projects import Quota, SecretBinding
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.server.middleware import MAX_BODY
@@ -128,7 +129,27 @@ async def test_a_question_that_nobody_answers_is_our_fault_and_no_refusal(
     assert bench.metric("admission_live_reads_total", result="failed") == 1
 
 
-async def test_a_question_that_is_still_open_after_one_round_is_our_fault(
+async def test_what_an_answer_leads_to_is_asked_too_and_nothing_twice(
+    bench: Bench, connect: Connect
+) -> None:
+    binding, quota = ObjectKey("garden-core", "b"), ObjectKey("garden", "q")
+
+    def follows(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
+        found = snapshot.look_up(SecretBinding, binding)
+        if found is not None and snapshot.look_up(Quota, quota) is None:
+            yield Finding.denied("there is no such quota")
+
+    bench.policies = (validating(follows),)
+    bench.memory.answers = {
+        Get(SecretBinding, binding): SecretBinding(metadata=Metadata(name="b")),
+        Get(Quota, quota): Quota(metadata=Metadata(name="q")),
+    }
+    client = await connect(bench)
+    assert (await ask(client, review()))["allowed"] is True
+    assert bench.memory.asked == [Get(SecretBinding, binding), Get(Quota, quota)]
+
+
+async def test_a_decision_that_never_stops_asking_is_our_fault(
     bench: Bench, connect: Connect
 ) -> None:
     turns: list[int] = []
@@ -143,7 +164,7 @@ async def test_a_question_that_is_still_open_after_one_round_is_our_fault(
     client = await connect(bench)
     response = await client.post("/validate", json=review())
     assert response.status == 503
-    assert len(turns) == 2
+    assert len(turns) == 5
 
 
 async def test_nothing_is_decided_on_a_kind_that_is_stale(bench: Bench, connect: Connect) -> None:

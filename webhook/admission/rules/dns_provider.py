@@ -9,7 +9,6 @@ from webhook.api.meta import ObjectKey, ObjectReference
 from webhook.api.projects import CredentialsBinding, SecretBinding
 from webhook.api.seeds import Seed, SeedDNSDomain
 from webhook.api.shoots import DNSProvider, Shoot
-from webhook.state.indexes import DEFAULT_DOMAINS
 from webhook.state.snapshot import Snapshot
 
 _UNMANAGED: Final = "unmanaged"
@@ -88,11 +87,13 @@ def _from_seed(defaults: tuple[SeedDNSDomain, ...], domain: str) -> Iterator[Fou
 
 
 def _from_secrets(domain: str, snapshot: Snapshot) -> Iterator[Found]:
-    """Match whole labels only: `foo-example.com` is not under `example.com`."""
-    if not snapshot.watches(Secret):
-        return
+    """Match whole labels only: `foo-example.com` is not under `example.com`.
+
+    Nobody follows these Secrets: they are asked for when one is wanted, and forgotten again.
+    """
     garden = snapshot.options.admission.garden_namespace
-    for secret in sorted(snapshot.by_index(DEFAULT_DOMAINS, garden), key=lambda found: found.name):
+    found = snapshot.find(Secret, garden, names.ROLE, names.ROLE_DEFAULT_DOMAIN)
+    for secret in sorted(found, key=lambda each: each.name):
         annotations = secret.metadata.annotations
         default = annotations.get(names.DEFAULT_DOMAIN, "")
         if default and (domain == default or domain.endswith(f".{default}")):

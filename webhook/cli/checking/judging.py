@@ -13,7 +13,7 @@ from webhook.api import decode
 from webhook.api.meta import Draft, Object
 from webhook.cli.checking.manifests import Manifest
 from webhook.domain.options import Options
-from webhook.state.questions import Answers, Get
+from webhook.state.questions import Answer, Answers, Find, MayI, Question
 from webhook.state.snapshot import Snapshot
 
 
@@ -63,9 +63,14 @@ def _findings(
         decision = engine.decide(request, snapshot)
         if not isinstance(decision, Needs):
             return decision.findings
-        # What is in no manifest is not there; who applies manifests is taken to have the right.
-        found = {each: None if isinstance(each, Get) else True for each in decision.questions}
-        answers = {**answers, **found}
+        answers = {**answers, **{each: _answer(each, objects) for each in decision.questions}}
+
+
+def _answer(question: Question, objects: Iterable[Object]) -> Answer:
+    """What is in no manifest is not there; who applies manifests is taken to have the right."""
+    if isinstance(question, Find):
+        return tuple(filter(question.matches, objects))
+    return True if isinstance(question, MayI) else None
 
 
 def _read(manifest: Manifest) -> Object | None:
