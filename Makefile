@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test real check bench soak manifests doctor lock format
+.PHONY: help setup run test real check bench soak manifests doctor lock format proto
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,12 @@ soak: setup ## full fault campaigns (long)
 
 manifests: setup ## regenerate CRDs, RBAC and webhook configurations
 	@$(BIN)/espalier manifests --standalone --write manifests
+
+PROTOC = $(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=.
+
+proto: setup ## regenerate the code behind node groups' wire format
+	@$(PROTOC) --grpc_python_out=. webhook/nodegroups/provider.proto
+	@$(PROTOC) webhook/nodegroups/node.proto
 
 doctor: setup ## what is missing on this machine
 	@$(BIN)/espalier doctor

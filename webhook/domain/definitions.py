@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from webhook.api import names
 from webhook.api.extensions import Cluster, Worker
 from webhook.api.machines import MachineDeployment
@@ -114,22 +116,33 @@ def missing(
 
     A field that says so already needs none.
     """
-    spec = deployment.spec
-    said = {
-        "poolMinimum": spec.pool_minimum,
-        "poolMaximum": spec.pool_maximum,
-        "poolMaxSurge": spec.pool_max_surge,
-        "poolMaxUnavailable": spec.pool_max_unavailable,
-        "zoneIndex": spec.zone_index,
-        "zoneCount": spec.zone_count,
-        "sizingStrategy": spec.sizing_strategy or None,
-    }
+    said = _fields(deployment)
     notes = deployment.metadata.annotations
     return {
         FIELDS[field]: str(value)
         for field, value in wanted(deployment, worker, cluster).items()
         if said[field] != value and notes.get(FIELDS[field]) != str(value)
     }
+
+
+def complete_from(
+    deployment: MachineDeployment, worker: Worker | None, cluster: Cluster | None
+) -> MachineDeployment:
+    """Give a MachineDeployment what it does not say itself and its Worker or Cluster does.
+
+    What it says counts, though: whoever changes a pool changes its zones one at a time, and both
+    numbers are there to be compared only while each zone keeps its own.
+    """
+    said = deployment.metadata.annotations
+    silent = {
+        name: text
+        for name, text in missing(deployment, worker, cluster).items()
+        if name not in said and not _is_set(deployment, name)
+    }
+    if not silent:
+        return deployment
+    metadata = msgspec.structs.replace(deployment.metadata, annotations={**said, **silent})
+    return msgspec.structs.replace(deployment, metadata=metadata)
 
 
 def fill(draft: Draft, annotations: Mapping[str, str]) -> None:
@@ -152,6 +165,24 @@ def strategy_of(cluster: Cluster | None) -> str:
     written = autoscaler.sizing_strategy if autoscaler is not None else ""
     found = written or shoot.metadata.annotations.get(names.SIZING_STRATEGY, "")
     return found if found in sizing.STRATEGIES else ""
+
+
+def _fields(deployment: MachineDeployment) -> Mapping[str, int | str | None]:
+    spec = deployment.spec
+    return {
+        "poolMinimum": spec.pool_minimum,
+        "poolMaximum": spec.pool_maximum,
+        "poolMaxSurge": spec.pool_max_surge,
+        "poolMaxUnavailable": spec.pool_max_unavailable,
+        "zoneIndex": spec.zone_index,
+        "zoneCount": spec.zone_count,
+        "sizingStrategy": spec.sizing_strategy or None,
+    }
+
+
+def _is_set(deployment: MachineDeployment, annotation: str) -> bool:
+    fields = _fields(deployment)
+    return any(fields[field] is not None for field, twin in FIELDS.items() if twin == annotation)
 
 
 def _place(deployment: MachineDeployment, zones: Sequence[str]) -> int | None:
