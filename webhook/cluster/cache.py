@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -56,7 +56,7 @@ class KindStatus:
     objects: int
     malformed: int
     relists: int
-    restarts: int
+    restarts: Mapping[str, int]
     failure: str
 
 

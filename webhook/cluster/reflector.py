@@ -22,7 +22,7 @@ from webhook.cluster.events import Bookmark, Changed, decode
 from webhook.cluster.pacing import Clock, Pacer, Retry, Timing
 from webhook.cluster.requests import Selection
 from webhook.cluster.sink import Sink
-from webhook.cluster.standing import Standing
+from webhook.cluster.standing import ENDED, Standing, reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ class Reflector:
                 self._version = self._sink.event(*event)
             self._setbacks = self._silences = 0
             await self._pacer.breathe()
-        self.standing.restarts += 1
+        self.standing.restarts[ENDED] += 1
         self.standing.lose(self._clock.monotonic())
 
     async def _commit(self, version: str) -> None:
@@ -220,7 +220,7 @@ class Reflector:
         self._silences += 1
         if self._silences >= 2:
             self._version, self._silences = "", 0
-        self.standing.restarts += 1
+        self.standing.restarts[reason_of(error)] += 1
         self.standing.lose(self._clock.monotonic())
 
     async def _set_back(self, error: ApiError) -> None:
@@ -237,7 +237,7 @@ class Reflector:
         known = self.standing.failure
         level = logging.DEBUG if known and known.message == error.message else logging.WARNING
         logger.log(level, "watch failed", extra=self._about(error) | {"retry_in": delay})
-        self.standing.restarts += 1
+        self.standing.restarts[reason_of(error)] += 1
         self.standing.lose(self._clock.monotonic())
         self.standing.fail(error)
         await self._pause(delay)

@@ -1,13 +1,45 @@
 """How well one kind is followed: what readiness, metrics and snapshots want to know."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from webhook.cluster.errors import ApiError, ThrottledError
+from webhook.cluster.errors import (
+    ApiError,
+    ForbiddenError,
+    GoneError,
+    NotFoundError,
+    QuietError,
+    ThrottledError,
+    UnauthorizedError,
+    UnreachableError,
+    UnreadableError,
+)
 
 # So many failures in a row are no hiccup.
 _PATIENCE: Final = 2
+
+
+ENDED: Final = "ended"
+"""The reason of a watch's restart that has none: servers end watches in time, as asked."""
+
+# The first that fits; reasons that servers give are no labels, as there is no end of them.
+_REASONS: Final[tuple[tuple[type[ApiError], str], ...]] = (
+    (GoneError, "expired"),
+    (ThrottledError, "throttled"),
+    (NotFoundError, "missing"),
+    (UnauthorizedError, "refused"),
+    (ForbiddenError, "refused"),
+    (QuietError, "silent"),
+    (UnreadableError, "unreadable"),
+    (UnreachableError, "unreachable"),
+)
+
+
+def reason_of(error: ApiError) -> str:
+    """Say in a word why a watch is begun again."""
+    return next((reason for kind, reason in _REASONS if isinstance(error, kind)), "error")
 
 
 def _nobody() -> None:
@@ -28,7 +60,8 @@ class Standing:
     """What went wrong last, until the watch stands again."""
     failures: int = 0
     relists: int = 0
-    restarts: int = 0
+    restarts: Counter[str] = field(default_factory=Counter)
+    """How often the watch was begun again, by reason."""
     on_change: Callable[[], None] = field(default=_nobody, repr=False)
 
     @property

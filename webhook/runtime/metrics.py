@@ -1,6 +1,6 @@
 """Every metric that the program exports, on one registry, named in one place."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -123,7 +123,7 @@ class Metrics:
 
     def _make_certificate_metrics(self) -> None:
         self.certificate_not_after = self._gauge(
-            "certificate_not_after_seconds", "When a certificate expires, as Unix time", "which"
+            "cert_not_after_seconds", "When a certificate expires, as Unix time", "which"
         )
         self.certificate_reads = self._counter(
             "certificate_reads_total", "Times that a serving certificate was read"
@@ -193,10 +193,7 @@ _CACHE_GAUGES = (
     ("objects", "cache_objects", "Objects held"),
     ("malformed", "cache_malformed_objects", "Objects held back because they do not decode"),
 )
-_CACHE_COUNTERS = (
-    ("relists", "cache_relists", "Whole lists read"),
-    ("restarts", "watch_restarts", "Watches begun again"),
-)
+_CACHE_COUNTERS = (("relists", "cache_relists", "Whole lists read"),)
 
 
 class KindStatus(Protocol):
@@ -225,7 +222,8 @@ class KindStatus(Protocol):
     def relists(self) -> int: ...
 
     @property
-    def restarts(self) -> int: ...
+    def restarts(self) -> Mapping[str, int]:
+        """How often the watch was begun again, by reason."""
 
 
 class KindStatuses(Protocol):
@@ -251,7 +249,12 @@ class CacheCollector(Collector):
             for field, name, text in _CACHE_COUNTERS
         }
         families: dict[str, GaugeMetricFamily | CounterMetricFamily] = {**gauges, **counters}
+        restarts = CounterMetricFamily(
+            PREFIX + "watch_restarts", "Watches begun again", labels=["kind", "reason"]
+        )
         for status in self._source.statuses():
             for field, family in families.items():
                 family.add_metric([status.name], float(getattr(status, field)))
-        return families.values()
+            for reason, number in status.restarts.items():
+                restarts.add_metric([status.name, reason], number)
+        return (*families.values(), restarts)

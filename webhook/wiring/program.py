@@ -28,6 +28,7 @@ from webhook.controllers.leaving import Leaving
 from webhook.controllers.seedmetrics import SeedCollector
 from webhook.runtime import pulse
 from webhook.runtime.clock import Clock, SystemClock
+from webhook.runtime.familiar import Familiar
 from webhook.runtime.health import Checks
 from webhook.runtime.leader import Elector
 from webhook.runtime.lock import LeaseLock
@@ -67,6 +68,7 @@ class Program:
         self.clock: Clock = clock or SystemClock()
         self.metrics = Metrics()
         self.metrics.info.labels(__version__).set(1)
+        self.metrics.registry.register(Familiar(self.metrics))
         self.client = client
         self.traffic = Traffic(self.clock, settings.max_in_flight)
         selections = [*watched.selections(settings, NAME)]

@@ -142,7 +142,7 @@ async def test_a_kind_that_is_throttled_is_waited_for() -> None:
     async with running(Shoot, Seed, shoots=[listed()], seeds=[*busy, listed()]) as run:
         await run.until("shoots", synced=True)
         for times, delay in enumerate((1.2, 2.4, 4.8), start=1):
-            await run.until("seeds", restarts=times)
+            await run.until("seeds", restarts={"throttled": times})
             assert not run.cache.synced
             await run.clock.advance(delay + 0.01)
         await run.cache.wait_synced()

@@ -43,35 +43,57 @@ async def test_a_watch_that_ends_as_asked_is_resumed_at_once() -> None:
         await rig.until_watching(12)
         assert rig.shown() == {"oak": "5", "elm": "12"}
         assert rig.reflector.standing.failures == 0
-        assert rig.reflector.standing.restarts == 1
+        assert rig.reflector.standing.restarts == {"ended": 1}
 
 
 @pytest.mark.parametrize(
-    "fault",
+    ("fault", "reason"),
     [
-        pytest.param(fail(429, "TooManyRequests"), id="too many requests"),
-        pytest.param(stream(event("ERROR", status(429, "TooManyRequests"))), id="so, as an event"),
-        pytest.param(fail(500, "InternalError"), id="an internal error"),
-        pytest.param(stream(event("ERROR", status(500, "InternalError"))), id="so, as an event "),
-        pytest.param(fail(503, "ServiceUnavailable"), id="an aggregated API that is down"),
-        pytest.param(fail(403, "Forbidden"), id="a right that was taken away"),
-        pytest.param(stream(cut=True), id="a connection that breaks"),
-        pytest.param(stream('{"type":"ADDED","object":{"meta', cut=True), id="in mid-event"),
-        pytest.param(stream('{"type":"ADDED","object":{"meta'), id="an end in mid-event"),
-        pytest.param(stream(), id="a server that closes at once"),
-        pytest.param(say("<html>ok</html>"), id="a proxy's page"),
-        pytest.param(say("<html>bad gateway</html>", status=502), id="a proxy's error page"),
-        pytest.param(say("no healthy upstream", "text/plain", 503), id="a proxy's plain text"),
-        pytest.param(say("fine", "text/plain"), id="plain text"),
-        pytest.param(say("{}", "application/json", 302), id="a redirection"),
-        pytest.param(stream("<html>bad gateway</html>\n"), id="a page within the stream"),
-        pytest.param(stream('"ADDED"\n'), id="JSON that is no event"),
-        pytest.param(stream(event("SURPRISE", OAK)), id="an event of no known type"),
-        pytest.param(stream(event("ERROR", {"kind": "Shoot"})), id="an error without a status"),
-        pytest.param(stream(event("BOOKMARK", {"metadata": {}})), id="a bookmark without version"),
+        pytest.param(fail(429, "TooManyRequests"), "throttled", id="too many requests"),
+        pytest.param(
+            stream(event("ERROR", status(429, "TooManyRequests"))),
+            "throttled",
+            id="so, as an event",
+        ),
+        pytest.param(fail(500, "InternalError"), "error", id="an internal error"),
+        pytest.param(
+            stream(event("ERROR", status(500, "InternalError"))), "error", id="so, as an event "
+        ),
+        pytest.param(fail(503, "ServiceUnavailable"), "error", id="an aggregated API that is down"),
+        pytest.param(fail(403, "Forbidden"), "refused", id="a right that was taken away"),
+        pytest.param(stream(cut=True), "unreachable", id="a connection that breaks"),
+        pytest.param(
+            stream('{"type":"ADDED","object":{"meta', cut=True), "unreachable", id="in mid-event"
+        ),
+        pytest.param(
+            stream('{"type":"ADDED","object":{"meta'), "unreachable", id="an end in mid-event"
+        ),
+        pytest.param(stream(), "unreachable", id="a server that closes at once"),
+        pytest.param(say("<html>ok</html>"), "unreadable", id="a proxy's page"),
+        pytest.param(
+            say("<html>bad gateway</html>", status=502), "unreadable", id="a proxy's error page"
+        ),
+        pytest.param(
+            say("no healthy upstream", "text/plain", 503), "unreadable", id="a proxy's plain text"
+        ),
+        pytest.param(say("fine", "text/plain"), "unreadable", id="plain text"),
+        pytest.param(say("{}", "application/json", 302), "unreadable", id="a redirection"),
+        pytest.param(
+            stream("<html>bad gateway</html>\n"), "unreadable", id="a page within the stream"
+        ),
+        pytest.param(stream('"ADDED"\n'), "unreadable", id="JSON that is no event"),
+        pytest.param(stream(event("SURPRISE", OAK)), "unreadable", id="an event of no known type"),
+        pytest.param(
+            stream(event("ERROR", {"kind": "Shoot"})), "unreadable", id="an error without a status"
+        ),
+        pytest.param(
+            stream(event("BOOKMARK", {"metadata": {}})),
+            "unreadable",
+            id="a bookmark without version",
+        ),
     ],
 )
-async def test_after_a_fault_a_watch_waits_and_resumes_where_it_was(fault) -> None:
+async def test_after_a_fault_a_watch_waits_and_resumes_where_it_was(fault, reason) -> None:
     async with following(*START, fault, stream(ELM_COMES, hang=True)) as rig:
         await rig.until_failed()
         assert rig.shown() == {"oak": "5"}
@@ -83,6 +105,7 @@ async def test_after_a_fault_a_watch_waits_and_resumes_where_it_was(fault) -> No
         assert rig.asked[-1].query["resourceVersion"] == "10"
         assert rig.reflector.standing.relists == 0
         assert rig.reflector.standing.failure is None
+        assert rig.reflector.standing.restarts[reason] == 1
 
 
 async def test_a_server_that_says_when_to_come_back_is_heeded() -> None:

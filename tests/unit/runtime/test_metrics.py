@@ -1,9 +1,11 @@
 import asyncio
 import gc
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tests.clocks import FakeClock, settle
+from webhook.runtime.familiar import Familiar
 from webhook.runtime.metrics import CacheCollector, Metrics
 from webhook.runtime.pulse import watch_loop, watching_gc
 
@@ -22,7 +24,7 @@ def test_every_metric_of_ours_carries_our_prefix() -> None:
         "espalier_request_duration_seconds",
         "espalier_requests_in_flight",
         "espalier_requests_total",
-        "espalier_certificate_not_after_seconds",
+        "espalier_cert_not_after_seconds",
         "espalier_leader",
         "espalier_loop_lag_seconds",
         "espalier_gc_pause_seconds",
@@ -45,7 +47,7 @@ class Status:
     objects: int = 3
     malformed: int = 0
     relists: int = 1
-    restarts: int = 2
+    restarts: Mapping[str, int] = field(default_factory=lambda: {"expired": 2})
 
 
 def test_the_cache_is_read_at_the_scrape() -> None:
@@ -64,7 +66,27 @@ def test_the_cache_is_read_at_the_scrape() -> None:
     assert found['espalier_cache_staleness_seconds{kind="seeds"}'] == 0.5
     assert found['espalier_cache_objects{kind="seeds"}'] == 3
     assert found['espalier_cache_relists_total{kind="seeds"}'] == 1
-    assert found['espalier_watch_restarts_total{kind="seeds"}'] == 2
+    assert found['espalier_watch_restarts_total{kind="seeds",reason="expired"}'] == 2
+
+
+def test_what_controller_runtime_exports_is_exported_under_its_names() -> None:
+    metrics = Metrics()
+    metrics.registry.register(Familiar(metrics))
+    metrics.requests.labels("/validate", "200").inc(3)
+    metrics.request_duration.labels("/validate").observe(0.02)
+    metrics.requests_in_flight.labels("/validate").set(2)
+    metrics.panics.labels("/mutate").inc()
+    metrics.certificate_reads.inc(4)
+    metrics.certificate_errors.inc()
+    found = samples(metrics)
+    prefix = "controller_runtime_webhook_"
+    assert found[prefix + 'requests_total{code="200",webhook="/validate"}'] == 3
+    assert found[prefix + 'latency_seconds_count{webhook="/validate"}'] == 1
+    assert found[prefix + 'latency_seconds_bucket{le="0.025",webhook="/validate"}'] == 1
+    assert found[prefix + 'requests_in_flight{webhook="/validate"}'] == 2
+    assert found[prefix + 'panics_total{webhook="/mutate"}'] == 1
+    assert found["certwatcher_read_certificate_total"] == 4
+    assert found["certwatcher_read_certificate_errors_total"] == 1
 
 
 def test_pauses_of_the_garbage_collector_are_measured_only_while_watched() -> None:

@@ -77,7 +77,7 @@ ALERTS: Final = (
     ),
     Alert(
         "EspalierCertificateExpires",
-        "min by (which) (espalier_certificate_not_after_seconds) - time() < 7 * 86400",
+        "min by (which) (espalier_cert_not_after_seconds) - time() < 7 * 86400",
         60,
         "critical",
         "the {{ $labels.which }} certificate expires within a week",

@@ -76,10 +76,14 @@ ROWS: Final[tuple[tuple[str, tuple[Panel, ...]], ...]] = (
             ),
             Panel("Objects", "max by (kind) (espalier_cache_objects)", "{{kind}}"),
             Panel(
-                "Lists read and watches begun again",
-                "sum by (kind) (increase(espalier_cache_relists_total[$__rate_interval])"
-                " + increase(espalier_watch_restarts_total[$__rate_interval]))",
+                "Lists read again",
+                "sum by (kind) (increase(espalier_cache_relists_total[$__rate_interval]))",
                 "{{kind}}",
+            ),
+            Panel(
+                "Watches begun again",
+                "sum by (kind, reason) (increase(espalier_watch_restarts_total[$__rate_interval]))",
+                "{{kind}} {{reason}}",
             ),
         ),
     ),
@@ -106,7 +110,7 @@ ROWS: Final[tuple[tuple[str, tuple[Panel, ...]], ...]] = (
             Panel("Who leads", "espalier_leader", "{{pod}}"),
             Panel(
                 "Days until certificates expire",
-                "(min by (which) (espalier_certificate_not_after_seconds) - time()) / 86400",
+                "(min by (which) (espalier_cert_not_after_seconds) - time()) / 86400",
                 "{{which}}", "d",
             ),
             Panel(

@@ -1,0 +1,45 @@
+"""Our metrics once more under the names that controller-runtime gave them.
+
+Dashboards and alerts for webhooks are written against those; this lets them see us, too.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
+
+from webhook.runtime.metrics import Metrics
+
+_WEBHOOK: Final = "controller_runtime_webhook_"
+_LABELS: Final = {"path": "webhook"}
+
+
+class Familiar(Collector):
+    """Renames at the scrape, so that a request costs nothing more."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._renamed: Mapping[str, MetricWrapperBase] = {
+            f"{_WEBHOOK}latency_seconds": metrics.request_duration,
+            f"{_WEBHOOK}requests": metrics.requests,
+            f"{_WEBHOOK}requests_in_flight": metrics.requests_in_flight,
+            f"{_WEBHOOK}panics": metrics.panics,
+            "certwatcher_read_certificate": metrics.certificate_reads,
+            "certwatcher_read_certificate_errors": metrics.certificate_errors,
+        }
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        for name, instrument in self._renamed.items():
+            for ours in instrument.collect():
+                yield _renamed(name, ours)
+
+
+def _renamed(name: str, ours: Metric) -> Metric:
+    theirs = Metric(name, ours.documentation, ours.type)
+    for sample in ours.samples:
+        labels = {_LABELS.get(label, label): value for label, value in sample.labels.items()}
+        theirs.add_sample(name + sample.name.removeprefix(ours.name), labels, sample.value)
+    return theirs
