@@ -81,6 +81,8 @@ class _Review(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 _decoder: Final = msgspec.json.Decoder(_Review)
+_parts: Final = msgspec.json.Decoder(dict[str, Raw])
+_OBJECTS: Final = ("object", "oldObject")
 
 
 def decode(body: bytes) -> Request:
@@ -196,22 +198,23 @@ def _read(body: bytes) -> _Asked:
 
 
 def _check_envelope(body: bytes, inside: int) -> None:
-    """Refuse a review that is nested too deep around its objects, which are judged themselves.
+    """Refuse a review whose shape is wrong around its objects, which are judged themselves.
 
     API servers write both objects in a row, so what is left without them is found by counting;
     only if that looks odd is the whole body read again.
     """
     start = body.find(b'"object":')
     rest = body[:start] + body[start + inside :] if start >= 0 else body
-    if not structure.may_be_deep(rest):
+    if not structure.may_be_deep(rest) and not structure.has_long_number(rest):
         return
-    try:
-        envelope = msgspec.json.decode(body, type=dict[str, Any])
-    except UNREADABLE:
-        return
-    request = envelope["request"] | {"object": None, "oldObject": None}
-    if structure.is_deep(msgspec.json.encode(envelope | {"request": request})):
-        raise ReviewError(f"the review is nested deeper than {structure.MAX_DEPTH} levels")
+    around = _parts.decode(body)
+    request = _parts.decode(around["request"])
+    outside = {name: part for name, part in request.items() if name not in _OBJECTS}
+    envelope = msgspec.json.encode(around | {"request": outside})
+    if structure.is_suspect(envelope):
+        for fault in structure.faults(envelope):
+            where = f" at {fault.field}" if fault.field else ""
+            raise ReviewError(f"the review is odd{where}: {fault.message}")
 
 
 def _bytes(raw: Raw) -> bytes | None:

@@ -13,6 +13,7 @@ from webhook.server.admission import Admission, Memory
 from webhook.server.authentication import certified
 from webhook.server.errors import StrangerError
 from webhook.server.extender import Extender
+from webhook.server.keys import ADMISSION_AUTHORITIES, LIVE, METRICS, READY, TRAFFIC
 from webhook.server.middleware import MAX_BODY, Door, Handler
 from webhook.server.probes import add_probes
 from webhook.server.traffic import Traffic
@@ -30,13 +31,14 @@ class Services:
     traffic: Traffic
     extender: Extender | None = None
     admission_authorities: bytes = b""
-    """If there are any, reviews are taken only from clients with a certificate of one of them."""
 
 
 def build_app(services: Services, roles: Collection[Role]) -> web.Application:
     """Build what is served with TLS."""
     app = web.Application(client_max_size=MAX_BODY)
-    door = Door(services.traffic, services.metrics)
+    app[METRICS], app[TRAFFIC] = services.metrics, services.traffic
+    app[ADMISSION_AUTHORITIES] = services.admission_authorities
+    door = Door(app[TRAFFIC], app[METRICS])
     if "admission" in roles:
         admission = Admission(services.memory, services.metrics)
         for path, decide in (
@@ -44,8 +46,8 @@ def build_app(services: Services, roles: Collection[Role]) -> web.Application:
             ("/validate", services.table.validate),
         ):
             handler = admission.handler(path, decide)
-            if services.admission_authorities:
-                handler = _for_clients(handler, services.admission_authorities)
+            if app[ADMISSION_AUTHORITIES]:
+                handler = _for_clients(handler)
             app.router.add_post(path, door.guard(path, handler))
     if "extender" in roles and services.extender is not None:
         _add_extender(app, door, services.extender)
@@ -55,7 +57,8 @@ def build_app(services: Services, roles: Collection[Role]) -> web.Application:
 def build_plain_app(live: Checks, ready: Checks, metrics: Metrics) -> web.Application:
     """Build what is served without TLS."""
     app = web.Application()
-    add_probes(app, live, ready, metrics)
+    app[LIVE], app[READY], app[METRICS] = live, ready, metrics
+    add_probes(app)
     return app
 
 
@@ -67,9 +70,9 @@ def _add_extender(app: web.Application, door: Door, extender: Extender) -> None:
     app.router.add_get("/scheduler/explain/{namespace}/{shoot}", explain)
 
 
-def _for_clients(handler: Handler, authorities: bytes) -> Handler:
+def _for_clients(handler: Handler) -> Handler:
     async def handle(request: web.Request, deadline: float) -> web.Response:
-        if certified(request, authorities) is None:
+        if certified(request, request.app[ADMISSION_AUTHORITIES]) is None:
             raise StrangerError("reviews are taken only with a client certificate")
         return await handler(request, deadline)
 

@@ -165,9 +165,13 @@ def test_what_is_no_review_is_refused_in_one_sentence(body: bytes, said: str) ->
     assert "\n" not in str(raised.value)
 
 
-def test_what_an_envelope_has_besides_is_passed_by() -> None:
-    more = b'{"more":' + b"[" * 150 + b"]" * 150 + b',"large":' + b"9" * 40
-    assert review.decode(PLAIN.replace(b"{", more + b",", 1)).uid == "f0d1"
+def test_what_an_envelope_has_besides_is_passed_by_if_its_shape_is_right() -> None:
+    more = b'{"more":' + b"[" * 150 + b"]" * 150 + b',"text":"' + b"9" * 40 + b'","large":'
+    for largest in (b"9223372036854775807", b"-9223372036854775808", b"1234567890123456789.5"):
+        assert review.decode(PLAIN.replace(b"{", more + largest + b",", 1)).uid == "f0d1"
+    for too_large in (b"9223372036854775808", b"-9223372036854775809", b"9" * 40):
+        with pytest.raises(review.ReviewError, match="at large: integers have at most 64 bits"):
+            review.decode(PLAIN.replace(b"{", more + too_large + b",", 1))
 
 
 def test_deep_objects_are_left_to_the_decision() -> None:

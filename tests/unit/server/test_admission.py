@@ -257,6 +257,24 @@ BAD = [
     pytest.param(
         json.dumps(review(userInfo={"uid": 2**70})).encode(), 400, id="an integer over 64 bits"
     ),
+    pytest.param(json.dumps(review(options=nested(250))).encode(), 400, id="nesting in options"),
+    pytest.param(json.dumps({**review(), "more": nested(250)}).encode(), 400, id="nesting beside"),
+    pytest.param(
+        json.dumps(review(options={"a": [-(2**70)]})).encode(), 400, id="such an integer in options"
+    ),
+    pytest.param(
+        json.dumps({**review(), "more": 2**63}).encode(), 400, id="just over 64 bits, beside"
+    ),
+    pytest.param(
+        json.dumps(review(options={"a": "?"}))
+        .replace("?", "\udcff")
+        .encode("utf-8", "surrogateescape"),
+        400,
+        id="invalid UTF-8 in options",
+    ),
+    pytest.param(json.dumps(review()).encode()[:-1], 400, id="cut off"),
+    pytest.param(json.dumps(review()).encode() + b"{}", 400, id="two bodies"),
+    pytest.param(json.dumps({**review(), "request": []}).encode(), 400, id="a list of requests"),
     pytest.param(b" " * (MAX_BODY + 1), 413, id="one byte too many"),
     pytest.param(b" " * (50 * 2**20), 413, id="50 MB"),
 ]
@@ -298,6 +316,7 @@ async def test_another_type_of_body_is_named(bench: Bench, connect: Connect) -> 
     [
         pytest.param(nested(250), id="nesting over 200"),
         pytest.param({"a": 2**70}, id="an integer over 64 bits"),
+        pytest.param({"a": -(2**70)}, id="a negative one"),
         pytest.param("text", id="a text where an object belongs"),
     ],
 )
