@@ -79,3 +79,15 @@ def conditions(
     bindings = any("binding" in asked for asked in subresources.values())
     if options.beside_gardener and bindings:
         yield OUR_BINDINGS
+
+
+def number_changes(name: str) -> MatchCondition:
+    """Ask only where a number of the spec changes; what is absent counts as 0."""
+    new, old = _number("object", name), _number("oldObject", name)
+    created = f'(request.operation == "CREATE" && {new} != 0)'
+    updated = f'(request.operation == "UPDATE" && {new} != {old})'
+    return MatchCondition(f"changes-{name}", f"{created} || {updated}")
+
+
+def _number(of: str, name: str) -> str:
+    return f"(has({of}.spec) && has({of}.spec.{name}) ? {of}.spec.{name} : 0)"

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from webhook.admission.conditions import conditions
+from webhook.admission.conditions import MatchCondition, conditions, number_changes
 from webhook.admission.decision import Operation, Policy
 from webhook.admission.table import POLICIES
 from webhook.api import names
@@ -38,6 +38,10 @@ class Entry(NamedTuple):
     subresources: Mapping[Operation, tuple[str, ...]]
     """For each operation that is asked for, on what: the object itself is the empty text."""
     label: str = ""
+    takes: bool = False
+    """Whether an answer may be followed by a write of ours, though never on dry-run."""
+    changes: str = ""
+    """Where set, only changes of this number are brought to us."""
 
     @property
     def name(self) -> str:
@@ -81,7 +85,7 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
     """
     failures: dict[tuple[Kind, Operation], Failure] = {}
     subresources: dict[tuple[Kind, Operation], dict[str, None]] = {}
-    labels: dict[Kind, set[str]] = {}
+    policy_of: dict[Kind, list[Policy]] = {}
     for policy in policies:
         if (policy.mutate if half == _MUTATE else policy.validate) is None:
             continue
@@ -89,15 +93,23 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
             if failures.get(key) != "Fail":
                 failures[key] = _failure(policy, options)
             subresources.setdefault(key, {}).update(dict.fromkeys(policy.subresources))
-            labels.setdefault(key[0], set()).add(policy.label)
+            policy_of.setdefault(key[0], []).append(policy)
     grouped: dict[tuple[Kind, bool, Failure], dict[Operation, tuple[str, ...]]] = {}
     for (kind, operation), failure in failures.items():
         found = grouped.setdefault((kind, operation == "DELETE", failure), {})
         found[operation] = tuple(subresources[kind, operation])
     for (kind, _, failure), asked in grouped.items():
         # Where one policy wants to see every namespace, the others look at the label themselves.
-        label = next(iter(labels[kind])) if len(labels[kind]) == 1 else ""
-        yield Entry(kind, half, failure, asked, label)
+        judges = policy_of[kind]
+        label = _common([policy.label for policy in judges])
+        changes = _common([policy.changes for policy in judges])
+        takes = any(policy.takes for policy in judges)
+        yield Entry(kind, half, failure, asked, label, takes, changes)
+
+
+def _common(said: list[str]) -> str:
+    """Give what all say; the empty text, that is everything, where they differ."""
+    return said[0] if len(set(said)) == 1 else ""
 
 
 def _failure(policy: Policy, options: Options) -> Failure:
@@ -105,7 +117,7 @@ def _failure(policy: Policy, options: Options) -> Failure:
     chosen = options.admission.failure
     if chosen is not None:
         return chosen
-    return "Ignore" if options.beside_gardener else policy.failure
+    return "Ignore" if options.beside_gardener and not policy.always else policy.failure
 
 
 def _configuration(kind: str, webhooks: list[Draft]) -> Draft:
@@ -128,17 +140,17 @@ def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
         "failurePolicy": entry.failure,
         "matchPolicy": "Equivalent",
         "rules": [*_rules(entry, options)],
-        "sideEffects": "None",
+        "sideEffects": "NoneOnDryRun" if entry.takes else "None",
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
     if entry.label:
         webhook["namespaceSelector"] = _labelled(entry.label)
     elif entry.kind.namespaced:
         webhook["namespaceSelector"] = _namespaces(options)
+    found: tuple[MatchCondition, ...] = (number_changes(entry.changes),) if entry.changes else ()
     if not entry.label:
-        webhook["matchConditions"] = [
-            condition._asdict() for condition in conditions(entry.subresources, options)
-        ]
+        found = (*conditions(entry.subresources, options), *found)
+    webhook["matchConditions"] = [condition._asdict() for condition in found]
     if entry.half == _MUTATE:
         webhook["reinvocationPolicy"] = "IfNeeded"
     return {key: value for key, value in webhook.items() if value != []}

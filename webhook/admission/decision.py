@@ -11,6 +11,7 @@ from webhook.api import decode
 from webhook.api.kinds import Kind
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.domain.options import Failure, Mode
+from webhook.domain.pools import PoolKey
 from webhook.state.questions import Question
 from webhook.state.snapshot import Snapshot
 
@@ -242,8 +243,45 @@ class Needs:
     questions: tuple[Question, ...]
 
 
-Mutator: TypeAlias = Callable[[Draft, Request, Snapshot], Iterable[str] | None]
-"""Edits the one shared draft; what it returns are warnings."""
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A number of machines that may be had only as far as a pool's permits or its maximum go.
+
+    The edge takes it by compare-and-swap on the pool's record, and finishes the decision with what
+    it got; on dry-run it takes nothing.
+    """
+
+    pool: PoolKey
+    deployment: str
+    """The MachineDeployment whose replicas are meant, or whose set is."""
+    uid: str
+    """The MachineSet whose size is meant; empty for the MachineDeployment itself."""
+    old: int
+    """What there is now, 0 for what is being made."""
+    size: int
+    """What is asked for."""
+    version: str = ""
+    """The version of the object that the write replaces."""
+    policy: str = ""
+    besides: Decision = Decision()
+    """What else was decided about the same request."""
+
+    def given(self, size: int) -> Decision:
+        """Finish the decision with what was got, which may be less than was asked for."""
+        decided = self.besides
+        if size == self.size:
+            return decided
+        # `add` sets a member whether or not it is there.
+        patch = {"op": "add", "path": "/spec/replicas", "value": size}
+        outcomes = tuple(
+            Outcome(self.policy, "mutate") if outcome.policy == self.policy else outcome
+            for outcome in decided.outcomes
+        )
+        return Decision(decided.findings, decided.warnings, (*decided.patch, patch), outcomes)
+
+
+Mutator: TypeAlias = Callable[[Draft, Request, Snapshot], Iterable[str] | Grant | None]
+"""Edits the one shared draft; what it returns are warnings, or what it would have to take."""
 
 Validator: TypeAlias = Callable[[Request, Snapshot], Iterable[Finding]]
 """Yields every objection, not the first."""
@@ -264,5 +302,11 @@ class Policy:
     the answer depends on what we know and not only on what the write changes."""
     failure: Failure = "Ignore"
     why: str
+    always: bool = False
+    """Whether `failure` holds even beside a Gardener, which nothing of ours may stop otherwise."""
+    takes: bool = False
+    """Whether it may ask for a Grant, which writes, though not on dry-run."""
+    changes: str = ""
+    """Where set, only writes that change this number of the spec are of interest."""
     beside_gardener: bool = False
     mode: Mode = "deny"

@@ -1,6 +1,7 @@
 """Run the policies that a request concerns and put what they say into one decision."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -11,6 +12,7 @@ from webhook.admission.decision import (
     UNREADABLE,
     Decision,
     Finding,
+    Grant,
     Needs,
     Outcome,
     Policy,
@@ -52,10 +54,11 @@ class Table:
         self._mutators = _rows(policy for policy in self.policies if policy.mutate is not None)
         self._validators = _rows(policy for policy in self.policies if policy.validate is not None)
 
-    def mutate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
+    def mutate(self, request: Request, snapshot: Snapshot) -> Decision | Needs | Grant:
         """Let the mutators edit one draft; the patch is what they changed.
 
-        What cannot be read is left as it is: the validators say what is wrong with it.
+        What cannot be read is left as it is: the validators say what is wrong with it. A mutator
+        may ask for one thing that is exclusive; the rest of the decision then waits for it.
         """
         row = _find(self._mutators, request)
         if row is None or request.object_bytes is None or only_loses_finalizers(request):
@@ -67,9 +70,13 @@ class Table:
         operations: list[patches.Operation] = []
         warnings: list[str] = []
         outcomes: list[Outcome] = []
+        grant: Grant | None = None
         for policy, mode in active:
             edited = draft if mode == "deny" else _apply(raw, operations)
             said = policy.mutate(edited, request, snapshot) if policy.mutate else None
+            if isinstance(said, Grant):
+                grant = replace(said, policy=policy.name) if mode == "deny" else grant
+                said = () if mode == "deny" else (f"{policy.name}: would ask the pool for room",)
             warnings.extend(said or ())
             changes = patches.diff(raw, edited)
             changed: Verdict = "mutate" if mode == "deny" else "warn"
@@ -80,7 +87,8 @@ class Table:
                 warnings.append(_would_set(policy, changes))
         if snapshot.questions:
             return Needs(tuple(snapshot.questions))
-        return Decision((), tuple(warnings), tuple(operations), tuple(outcomes))
+        decision = Decision((), tuple(warnings), tuple(operations), tuple(outcomes))
+        return decision if grant is None else replace(grant, besides=decision)
 
     def validate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
         """Collect every objection of every validator."""
@@ -215,7 +223,7 @@ def _apply(raw: Raw, operations: Iterable[Mapping[str, Any]]) -> Any:
 TABLE: Final = Table(POLICIES)
 
 
-def mutate(request: Request, snapshot: Snapshot) -> Decision | Needs:
+def mutate(request: Request, snapshot: Snapshot) -> Decision | Needs | Grant:
     """Default what the request leaves open."""
     return TABLE.mutate(request, snapshot)
 
@@ -228,6 +236,9 @@ def validate(request: Request, snapshot: Snapshot) -> Decision | Needs:
 def decide(request: Request, snapshot: Snapshot, table: Table = TABLE) -> Decision | Needs:
     """Do both halves at once, as an API server would: the validators judge what mutators made."""
     first = table.mutate(request, snapshot)
+    if isinstance(first, Grant):
+        # Nobody can take anything here: what is wished for is taken as given.
+        first = first.given(first.size)
     if isinstance(first, Needs):
         return first
     if first.patch:

@@ -7,6 +7,9 @@ from webhook.admission.policies import (
     autoscaler_floors,
     controllerregistration_rules,
     extension_rules,
+    machinedeployment_pool,
+    machinedeployment_rolling,
+    machineset_permits,
     managedseed_defaults,
     managedseed_rules,
     managedseedset_defaults,
@@ -39,6 +42,7 @@ from webhook.api.extensions import (
     MachineCloudConfig,
     WorkerPool,
 )
+from webhook.api.machines import MachineDeployment, MachineSet
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.registrations import ControllerRegistration, DNSEntry, DNSProvider
 from webhook.api.scaling import ScheduledScaling, Tortoise
@@ -297,6 +301,40 @@ POLICIES: Final[tuple[Policy, ...]] = (
         validate=extension_rules.validate,
         failure="Ignore",
         why="shoots must reconcile and be deleted while we are away",
+        beside_gardener=True,
+    ),
+    Policy(
+        name="machinedeployment.pool",
+        models=(MachineDeployment,),
+        operations=_WRITES,
+        mutate=machinedeployment_pool.mutate,
+        validate=machinedeployment_pool.validate,
+        failure="Ignore",
+        why="the controller fills in what is missed, and pools leave out what does not fit",
+        beside_gardener=True,
+    ),
+    Policy(
+        name="machinedeployment.rolling",
+        models=(MachineDeployment,),
+        operations=_WRITES,
+        mutate=machinedeployment_rolling.mutate,
+        takes=True,
+        failure="Ignore",
+        why="sizes and strategies must be writable while we are away; sets are what is bounded",
+        beside_gardener=True,
+    ),
+    Policy(
+        name="machineset.permits",
+        models=(MachineSet,),
+        operations=_WRITES,
+        subresources=("", "scale"),
+        mutate=machineset_permits.mutate,
+        label=names.ADAPTIVE_NAMESPACE,
+        changes="replicas",
+        takes=True,
+        failure="Fail",
+        always=True,
+        why="a set that grows while nobody counts breaks the bound of its whole pool",
         beside_gardener=True,
     ),
 )

@@ -130,6 +130,7 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 MACHINE_FINALIZER: Final = "machine.sapcloud.io/machine-controller-manager"
 MACHINE_PRIORITY: Final = "machinepriority.machine.sapcloud.io"
 TRIGGER_DELETION: Final = "node.machine.sapcloud.io/trigger-deletion-by-mcm"
+REVISION: Final = "deployment.kubernetes.io/revision"
 LAST_SCALED: Final = "machine.sapcloud.io/last-deployment-replica-change-by-scaler-time"
 
 # Tortoise.

@@ -75,6 +75,19 @@ def read(deployment: MachineDeployment) -> Definition:
     )
 
 
+def number(deployment: MachineDeployment, field: str) -> int | None:
+    """Read one number of a pool, from its field or its twin; None for what is none."""
+    said = {
+        "poolMinimum": deployment.spec.pool_minimum,
+        "poolMaximum": deployment.spec.pool_maximum,
+        "zoneCount": deployment.spec.zone_count,
+    }
+    try:
+        return _count(field, said[field], deployment.metadata.annotations)
+    except DefinitionError:
+        return None
+
+
 def zone_index(deployment: MachineDeployment) -> int | None:
     """Tell a zone's place from the end of its name, `-z1` being the first; None if it has none."""
     found = _SUFFIX.fullmatch(deployment.name)

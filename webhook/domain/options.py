@@ -167,6 +167,11 @@ class NodeGroupsOptions:
     their word: they know each zone's static share only."""
     capacity_quotas: bool = True
     """Whether a CapacityQuota is kept in shoots whose kubeconfig is given."""
+    roll_seconds: float = 900.0
+    """How long a new machine of an update may take to serve before its permit is taken back; keep
+    it below machine-controller-manager's creation timeout, after which machines are replaced."""
+    kubeconfig_secret: str = "espalier-shoot"  # noqa: S105 - a name
+    """Secret beside a shoot's MachineDeployments whose key `kubeconfig` leads into the shoot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

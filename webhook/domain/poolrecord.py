@@ -58,6 +58,8 @@ class Grant(Model):
 
     size: int
     time: str
+    zone: str = ""
+    """Its MachineDeployment, for a set that is granted before it is made."""
 
 
 class HeldOut(Model):
@@ -174,9 +176,9 @@ def judge(target: Target, live: MachineDeployment | None) -> Fate:
     return "touch"
 
 
-def grant(record: Record, uid: str, size: int, now: datetime) -> Record:
+def grant(record: Record, uid: str, zone: str, size: int, now: datetime) -> Record:
     """Note the size that a MachineSet may have; it replaces what that set was granted before."""
-    granted = Grant(size=size, time=timestamps.format_micro_time(now))
+    granted = Grant(size=size, time=timestamps.format_micro_time(now), zone=zone)
     return replace(record, grants={**record.grants, uid: granted})
 
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from aiohttp import web
 
 from webhook.admission import review
-from webhook.admission.decision import Decision, Needs, Outcome, Request
+from webhook.admission.decision import Decision, Grant, Needs, Outcome, Request
 from webhook.cluster.answers import UnanswerableError
 from webhook.runtime.metrics import Metrics
 from webhook.server.errors import LaterError
@@ -19,7 +19,7 @@ from webhook.state.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
 
-Decide: TypeAlias = Callable[[Request, Snapshot], Decision | Needs]
+Decide: TypeAlias = Callable[[Request, Snapshot], Decision | Needs | Grant]
 
 _JSON = {"Content-Type": "application/json"}
 
@@ -35,12 +35,20 @@ class Memory(Protocol):
     async def answer(self, questions: Sequence[Question], seconds: float) -> Answers: ...
 
 
+class Granter(Protocol):
+    """Whoever takes what a decision would take, by compare-and-swap."""
+
+    async def take(self, grant: Grant, *, dry_run: bool) -> int:
+        """Give the size that was got, at worst the one that is there; never raises ApiErrors."""
+
+
 class Admission:
     """Answers reviews from memory."""
 
-    def __init__(self, memory: Memory, metrics: Metrics) -> None:
+    def __init__(self, memory: Memory, metrics: Metrics, granter: Granter | None = None) -> None:
         self._memory = memory
         self._metrics = metrics
+        self._granter = granter
 
     def handler(self, path: str, decide: Decide) -> Handler:
         """Give the handler of one path."""
@@ -52,6 +60,8 @@ class Admission:
             decision = self._decide(decide, asked)
             if isinstance(decision, Needs):
                 decision = await self._decide_with_answers(decide, asked, decision, deadline)
+            if isinstance(decision, Grant):
+                decision = await self._take(decision, asked)
             tally.count(asked, decision)
             _tell(path, asked, decision, started)
             return web.Response(body=review.encode(asked, decision), headers=_JSON)
@@ -60,7 +70,7 @@ class Admission:
 
     def _decide(
         self, decide: Decide, asked: Request, answers: Answers | None = None
-    ) -> Decision | Needs:
+    ) -> Decision | Needs | Grant:
         snapshot = self._memory.snapshot(answers)
         decision = decide(asked, snapshot)
         if snapshot.stale_reads:
@@ -71,7 +81,7 @@ class Admission:
 
     async def _decide_with_answers(
         self, decide: Decide, asked: Request, needs: Needs, deadline: float
-    ) -> Decision:
+    ) -> Decision | Grant:
         """Find out what is missing and decide again; nothing is asked twice.
 
         What an answer leads to (the quotas of a binding that memory does not have yet) can only
@@ -81,10 +91,15 @@ class Admission:
         for _ in range(_LONGEST_CHAIN):
             answers = {**answers, **await self._ask(needs, deadline)}
             decision = self._decide(decide, asked, answers)
-            if isinstance(decision, Decision):
+            if not isinstance(decision, Needs):
                 return decision
             needs = decision
         raise LaterError("the decision leads from one question to another, try again")
+
+    async def _take(self, grant: Grant, asked: Request) -> Decision:
+        if self._granter is None:
+            return grant.given(grant.old)
+        return grant.given(await self._granter.take(grant, dry_run=asked.dry_run))
 
     async def _ask(self, needs: Needs, deadline: float) -> Answers:
         seconds = deadline - asyncio.get_running_loop().time()

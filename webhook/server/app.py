@@ -9,7 +9,7 @@ from aiohttp import web
 from webhook.admission.engine import Table
 from webhook.runtime.health import Checks
 from webhook.runtime.metrics import Metrics
-from webhook.server.admission import Admission, Memory
+from webhook.server.admission import Admission, Granter, Memory
 from webhook.server.authentication import certified
 from webhook.server.errors import StrangerError
 from webhook.server.extender import Extender
@@ -31,6 +31,8 @@ class Services:
     traffic: Traffic
     extender: Extender | None = None
     admission_authorities: bytes = b""
+    granter: Granter | None = None
+    """Who takes permits of pools; without one no machine set changes its size."""
 
 
 def build_app(services: Services, roles: Collection[Role]) -> web.Application:
@@ -40,7 +42,7 @@ def build_app(services: Services, roles: Collection[Role]) -> web.Application:
     app[ADMISSION_AUTHORITIES] = services.admission_authorities
     door = Door(app[TRAFFIC], app[METRICS])
     if "admission" in roles:
-        admission = Admission(services.memory, services.metrics)
+        admission = Admission(services.memory, services.metrics, services.granter)
         for path, decide in (
             ("/mutate", services.table.mutate),
             ("/validate", services.table.validate),

@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 from webhook.api import names
 from webhook.api.core import ConfigMap, HorizontalPodAutoscaler
 from webhook.api.extensions import Worker
-from webhook.api.machines import MachineDeployment
+from webhook.api.machines import MachineDeployment, MachineSet
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, Project, SecretBinding
@@ -145,12 +145,12 @@ def _name(obj: Object) -> Iterable[str]:
     return (obj.name,)
 
 
-def _namespace(obj: Object) -> Iterable[str]:
-    return (obj.namespace,)
-
-
 def _waits_for_seed(shoot: Shoot) -> Iterable[str]:
     return () if shoot.spec.seed_name or shoot.is_deleting else (WAITING,)
+
+
+def _namespace(obj: Object) -> Iterable[str]:
+    return (obj.namespace,)
 
 
 CHILDREN_BY_OWNER: Final = Index("children_by_owner", Object, _owners)
@@ -237,8 +237,9 @@ A Tortoise in the aftermath of a window is found by its namespace, too: it still
 """
 
 DEPLOYMENTS_BY_NAMESPACE: Final = Index("deployments_by_namespace", MachineDeployment, _namespace)
+SETS_BY_NAMESPACE: Final = Index("sets_by_namespace", MachineSet, _namespace)
 WORKERS_BY_NAMESPACE: Final = Index("workers_by_namespace", Worker, _namespace)
-"""MachineDeployments and Workers by their namespace, which is that of one shoot."""
+"""What defines a shoot's pools, by the shoot's namespace on the seed."""
 
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,
@@ -265,5 +266,6 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     NOTED_TORTOISES,
     NOTED_AUTOSCALERS,
     DEPLOYMENTS_BY_NAMESPACE,
+    SETS_BY_NAMESPACE,
     WORKERS_BY_NAMESPACE,
 )

@@ -26,6 +26,8 @@ from webhook.controllers import certificates, webhooks
 from webhook.controllers.extender import Extending
 from webhook.controllers.leaving import Leaving
 from webhook.controllers.seedmetrics import SeedCollector
+from webhook.nodegroups.permits import Granter
+from webhook.nodegroups.record import Records
 from webhook.runtime import pulse
 from webhook.runtime.clock import Clock, SystemClock
 from webhook.runtime.familiar import Familiar
@@ -81,6 +83,7 @@ class Program:
         self.cache = Cache(client, selections, self.clock, memory=memory)
         self.metrics.registry.register(CacheCollector(self.cache))
         self.metrics.registry.register(SeedCollector(self.cache))
+        self.records = Records(client, self.cache, settings.namespace, self.clock)
         self.certificates = Certificates(settings, client, self.clock, self.metrics)
         self.recorder = Recorder(client, settings.identity, self.clock, self.metrics)
         self.leading = Leading(client, self.cache, self.recorder, self.clock, self.metrics)
@@ -175,6 +178,7 @@ class Program:
             self.traffic,
             Extender(self.cache, extending, authenticator),
             read_authority(api_servers) if api_servers else b"",
+            Granter(self.client, self.cache, self.records, self.clock),
         )
 
     def _follow_gardener(self) -> None:

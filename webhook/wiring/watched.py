@@ -16,9 +16,12 @@ from webhook.api.core import (
     Secret,
     ValidatingWebhookConfiguration,
 )
+from webhook.api.extensions import Cluster, Worker
 from webhook.api.kinds import kind_of_model
+from webhook.api.machines import Machine, MachineDeployment, MachineSet
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.meta import Object
+from webhook.api.poolobjects import POOL_OBJECT, PoolObject
 from webhook.api.projects import CredentialsBinding, Project, Quota, SecretBinding
 from webhook.api.registrations import ControllerRegistration
 from webhook.api.scaling import ScheduledScaling, Tortoise
@@ -47,6 +50,11 @@ _DECISIONS: Final[tuple[type[Object], ...]] = (
     ScheduledScaling,
     Tortoise,
     HorizontalPodAutoscaler,
+    Worker,
+    Cluster,
+    MachineDeployment,
+    MachineSet,
+    Machine,
 )
 """What policies, filters and the scheduler read; the overlay counts placements on all of it."""
 
@@ -75,6 +83,7 @@ def selections(settings: Settings, webhooks: str) -> Iterable[Selection]:
         Secret: _one(Secret, settings.certificate_secret, settings.namespace),
         MutatingWebhookConfiguration: _one(MutatingWebhookConfiguration, webhooks),
         ValidatingWebhookConfiguration: _one(ValidatingWebhookConfiguration, webhooks),
+        PoolObject: Selection(POOL_OBJECT, settings.namespace, labels=names.POOL_LABEL),
     }
     for model in models(settings.roles):
         if model not in partly:

@@ -82,6 +82,13 @@ def test_one_webhook_in_full() -> None:
     }
 
 
+PERMITS = "machinesets.mutate.fail.espalier.gardener.cloud"
+
+
+def _fails(webhook: dict[str, Any]) -> bool:
+    return bool(webhook["failurePolicy"] == "Fail")
+
+
 @pytest.mark.parametrize("half", ["mutate", "validate"])
 @pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
 def test_exactly_what_the_policies_judge_is_asked_for(half: str, options: Options) -> None:
@@ -99,16 +106,20 @@ def test_exactly_what_the_policies_judge_is_asked_for(half: str, options: Option
 
 @pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
 def test_every_webhook_is_narrow_and_patient_for_a_short_time_only(options: Options) -> None:
-    for webhook in webhooks(options).values():
+    for name, webhook in webhooks(options).items():
         assert webhook["timeoutSeconds"] == TIMEOUT_SECONDS <= 5
-        assert webhook["sideEffects"] == "None"
+        takes = name.startswith(("machinesets.mutate.", "machinedeployments.mutate."))
+        assert webhook["sideEffects"] == ("NoneOnDryRun" if takes else "None")
         assert webhook["admissionReviewVersions"] == ["v1"]
         for rule in webhook["rules"]:
             assert "*" not in (*rule["apiGroups"], *rule["apiVersions"], *rule["resources"])
             namespaced = rule["scope"] == "Namespaced"
             assert ("namespaceSelector" in webhook) is namespaced
         is_update = "UPDATE" in webhook["rules"][0]["operations"]
-        assert ("matchConditions" in webhook) is (is_update and not is_labelled(webhook))
+        counts = name.startswith("machinesets.")
+        assert ("matchConditions" in webhook) is (
+            is_update and (counts or not is_labelled(webhook))
+        )
         is_mutating = webhook["clientConfig"]["service"]["path"] == "/mutate"
         assert webhook.get("reinvocationPolicy") == ("IfNeeded" if is_mutating else None)
 
@@ -129,10 +140,23 @@ def test_a_call_fails_closed_if_one_of_its_policies_does() -> None:
 
 
 def test_beside_a_gardener_nothing_stops_when_we_do() -> None:
-    assert {webhook["failurePolicy"] for webhook in webhooks(BESIDE).values()} == {"Ignore"}
+    failing = [name for name, webhook in webhooks(BESIDE).items() if _fails(webhook)]
+    assert failing == [PERMITS], "the one exception: see the next test"
     assert not any(operation == "DELETE" for *_, operation in covered("validate", BESIDE))
     strict = Options(beside_gardener=True, admission=AdmissionOptions(failure="Fail"))
     assert {webhook["failurePolicy"] for webhook in webhooks(strict).values()} == {"Fail"}
+
+
+@pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
+def test_sets_fail_closed_where_a_pool_is_adaptive_and_nowhere_else(options: Options) -> None:
+    webhook = webhooks(options)[PERMITS]
+    assert webhook["failurePolicy"] == "Fail"
+    assert webhook["sideEffects"] == "NoneOnDryRun"
+    assert webhook["namespaceSelector"]["matchExpressions"] == [
+        {"key": "espalier.gardener.cloud/adaptive-pools", "operator": "Exists"},
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]},
+    ]
+    assert [condition["name"] for condition in webhook["matchConditions"]] == ["changes-replicas"]
 
 
 def test_beside_a_gardener_only_exact_versions_are_asked_for() -> None:

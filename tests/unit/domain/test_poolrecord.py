@@ -108,8 +108,9 @@ def test_an_overdue_target_is_dropped_only_when_its_write_cannot_come(
 
 
 def test_a_grant_is_the_last_one_and_lives_for_a_minute() -> None:
-    record = poolrecord.grant(poolrecord.grant(Record(KEY), "u", 2, NOW), "u", 3, NOW)
-    assert record.grants["u"].size == 3
+    once = poolrecord.grant(Record(KEY), "u", "zone", 2, NOW)
+    record = poolrecord.grant(once, "u", "zone", 3, NOW)
+    assert (record.grants["u"].size, record.grants["u"].zone) == (3, "zone")
     assert poolrecord.stale_grants(record, NOW + timedelta(seconds=59)) == frozenset()
     assert poolrecord.stale_grants(record, NOW + timedelta(seconds=60)) == {"u"}
     assert poolrecord.drop_grants(record, ["u"]).grants == {}

@@ -14,6 +14,7 @@ from webhook.api.meta import Object
 from webhook.cluster.answers import UnanswerableError
 from webhook.cluster.cache import NotSyncedError
 from webhook.runtime.metrics import Metrics
+from webhook.server.admission import Granter
 from webhook.server.app import Services, build_app
 from webhook.server.extender import Extender
 from webhook.server.traffic import Traffic
@@ -54,6 +55,7 @@ class Bench:
         self.policies: tuple[Policy, ...] = ()
         self.extender: Extender | None = None
         self.authorities = b""
+        self.granter: Granter | None = None
 
     def app(self) -> web.Application:
         services = Services(
@@ -63,6 +65,7 @@ class Bench:
             self.traffic,
             self.extender,
             self.authorities,
+            self.granter,
         )
         return build_app(services, ("admission", "extender"))
 

@@ -1,0 +1,130 @@
+"""machinedeployment.rolling: static shares of actuators do not reach adaptive pools."""
+
+from typing import Any
+
+import pytest
+
+from tests.admission import make_request, read
+from tests.builders import merged
+from tests.machines import make_deployment
+from webhook.admission.decision import Decision, Grant, Needs, UserInfo
+from webhook.admission.engine import Table
+from webhook.admission.table import POLICIES
+from webhook.api import names, patches
+from webhook.domain.options import Options
+from webhook.state.snapshot import Snapshot
+
+TABLE = Table(row for row in POLICIES if row.name == "machinedeployment.rolling")
+ACTUATOR = UserInfo(username="system:serviceaccount:extension-provider-local-abc:provider")
+PERSON = UserInfo(username="jane")
+OURS = UserInfo(username="system:serviceaccount:espalier-system:espalier")
+OPTIONS = Options(user=OURS.username)
+
+
+def zone(index: int = 0, replicas: int = 3, **notes: str) -> dict[str, Any]:
+    said = {
+        names.SIZING_STRATEGY: "Adaptive",
+        names.POOL_MAX_SURGE: "2",
+        names.POOL_MAX_UNAVAILABLE: "1",
+        **notes,
+    }
+    metadata = {"annotations": said}
+    return make_deployment(zone=index, replicas=replicas, bounds=(3, 10), metadata=metadata)
+
+
+def static(replicas: int, surge: Any = 0, unavailable: Any = 0, **notes: str) -> dict[str, Any]:
+    """The zone as an actuator writes it."""
+    share = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+    return merged(zone(0, replicas, **notes), {"spec": {"strategy": share}})
+
+
+def decide(
+    new: dict[str, Any], old: dict[str, Any] | None, user: UserInfo, *others: dict[str, Any]
+) -> tuple[dict[str, Any], Grant | None]:
+    around = [read(raw) for raw in (*others, *([old] if old else []))]
+    decision = TABLE.mutate(make_request(new, old, user=user), Snapshot.of(around, options=OPTIONS))
+    assert not isinstance(decision, Needs)
+    grant = decision if isinstance(decision, Grant) else None
+    said = decision.besides if isinstance(decision, Grant) else decision
+    assert isinstance(said, Decision)
+    result: dict[str, Any] = patches.apply(new, said.patch)
+    return result, grant
+
+
+@pytest.mark.parametrize("share", [(1, 0), (0, 0), (0, 1), ("10%", 0)])
+def test_a_static_share_becomes_the_pools_full_numbers(share: tuple[Any, Any]) -> None:
+    result, _ = decide(static(3, *share), zone(), ACTUATOR)
+    assert result["spec"]["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 1},
+    }
+
+
+def test_percentages_are_resolved_for_the_whole_pool() -> None:
+    notes = {names.POOL_MAX_SURGE: "25%", names.POOL_MAX_UNAVAILABLE: "50%"}
+    result, _ = decide(static(3, **notes), None, PERSON)
+    assert result["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 3, "maxUnavailable": 1}
+
+
+def test_machines_that_are_recreated_keep_their_strategy() -> None:
+    new = merged(static(3), {"spec": {"strategy": {"type": "Recreate"}}})
+    result, _ = decide(new, zone(), ACTUATOR)
+    assert result["spec"]["strategy"] == new["spec"]["strategy"]
+
+
+@pytest.mark.parametrize(
+    ("user", "old", "new", "notes", "kept"),
+    [
+        pytest.param(ACTUATOR, 5, 2, {}, 5, id="an actuator cuts a zone to its share"),
+        pytest.param(ACTUATOR, 5, 0, {}, 0, id="hibernation is meant"),
+        pytest.param(ACTUATOR, 0, 0, {}, 0, id="and stays"),
+        pytest.param(
+            ACTUATOR, 5, 2, {names.POOL_MAXIMUM: "8"}, 2, id="the bounds changed in the same write"
+        ),
+        pytest.param(PERSON, 5, 2, {}, 2, id="a person means what she writes"),
+    ],
+)
+def test_sizes_of_actuators(
+    user: UserInfo, old: int, new: int, notes: dict[str, str], kept: int
+) -> None:
+    result, grant = decide(static(new, **notes), zone(replicas=old), user)
+    assert result["spec"]["replicas"] == kept
+    assert grant is None
+
+
+@pytest.mark.parametrize(
+    ("user", "old", "new"),
+    [
+        pytest.param(PERSON, 3, 5, id="somebody scales up"),
+        pytest.param(ACTUATOR, 0, 1, id="a shoot wakes up"),
+    ],
+)
+def test_a_rise_asks_the_pool_for_room(user: UserInfo, old: int, new: int) -> None:
+    _, grant = decide(zone(replicas=new), zone(replicas=old), user)
+    assert grant is not None
+    assert (grant.uid, grant.old, grant.size, grant.version) == ("", old, new, "10")
+
+
+def test_a_new_zone_asks_for_all_its_machines() -> None:
+    _, grant = decide(zone(replicas=2), None, ACTUATOR, zone(1))
+    assert grant is not None
+    assert (grant.old, grant.size, grant.version) == (0, 2, "")
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "user"),
+    [
+        pytest.param(zone(replicas=9), zone(), OURS, id="our own writes"),
+        pytest.param(
+            make_deployment(replicas=9), make_deployment(), PERSON, id="Backward-Compatible pools"
+        ),
+        pytest.param(
+            make_deployment(replicas=9, bounds=None),
+            make_deployment(bounds=None),
+            PERSON,
+            id="what is in no pool",
+        ),
+    ],
+)
+def test_what_is_left_alone(new: dict[str, Any], old: dict[str, Any], user: UserInfo) -> None:
+    assert decide(new, old, user) == (new, None)

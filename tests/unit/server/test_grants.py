@@ -1,0 +1,82 @@
+"""What a decision would take is taken at the edge, and the answer is what was got."""
+
+import base64
+import json
+from typing import Any
+
+from tests.unit.server.conftest import Bench, review
+from tests.unit.server.test_admission import Connect, ask
+from webhook.admission.decision import Grant, Policy, Request
+from webhook.api.meta import Draft
+from webhook.api.shoots import Shoot
+from webhook.domain.pools import PoolKey
+from webhook.state.snapshot import Snapshot
+
+POOL = PoolKey("shoot--dev--one", "mcm:key", "pool")
+
+
+class Clerk:
+    """Gives so much, and remembers who asked."""
+
+    def __init__(self, gives: int) -> None:
+        self.gives = gives
+        self.asked: list[tuple[int, bool]] = []
+
+    async def take(self, grant: Grant, *, dry_run: bool) -> int:
+        self.asked.append((grant.size, dry_run))
+        return self.gives
+
+
+def wanting(size: int) -> Policy:
+    def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Grant:
+        draft["metadata"]["labels"] = {"seen": "yes"}
+        return Grant(POOL, "zone", "uid", 1, size)
+
+    return Policy(
+        name="shoot.test", models=(Shoot,), operations=("CREATE",), mutate=mutate, why="a test"
+    )
+
+
+def patch_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    decoded: list[dict[str, Any]] = json.loads(base64.b64decode(answer["patch"]))
+    return decoded
+
+
+SEEN = "/metadata/labels"
+SIZE = "/spec/replicas"
+
+
+async def test_what_is_granted_in_full_changes_nothing_more(bench: Bench, connect: Connect) -> None:
+    bench.policies = (wanting(3),)
+    bench.granter = clerk = Clerk(3)
+    answer = await ask(await connect(bench), review(), "/mutate")
+    assert answer["allowed"] is True
+    assert [each["path"] for each in patch_of(answer)] == [SEEN]
+    assert clerk.asked == [(3, False)]
+
+
+async def test_what_is_granted_in_part_is_what_is_stored(bench: Bench, connect: Connect) -> None:
+    bench.policies = (wanting(3),)
+    bench.granter = Clerk(2)
+    answer = await ask(await connect(bench), review(), "/mutate")
+    assert answer["allowed"] is True
+    assert patch_of(answer)[-1] == {"op": "add", "path": SIZE, "value": 2}
+    assert answer["auditAnnotations"] == {"shoot.test": "mutate"}
+
+
+async def test_on_dry_run_the_granter_knows(bench: Bench, connect: Connect) -> None:
+    bench.policies = (wanting(3),)
+    bench.granter = clerk = Clerk(3)
+    asked = review()
+    asked["request"]["dryRun"] = True
+    await ask(await connect(bench), asked, "/mutate")
+    assert clerk.asked == [(3, True)]
+
+
+async def test_where_nobody_can_take_anything_all_stays_as_it_is(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.policies = (wanting(3),)
+    answer = await ask(await connect(bench), review(), "/mutate")
+    assert answer["allowed"] is True
+    assert patch_of(answer)[-1] == {"op": "add", "path": SIZE, "value": 1}
