@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import re
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -239,3 +240,45 @@ async def test_beside_a_gardener_only_what_it_lacks_is_installed(garden, capsys)
     assert found[0] == 0
     code, _, complaint = await asyncio.to_thread(run, "--uninstall", "--crds")
     assert (code, complaint) == (0, "")
+
+
+async def test_a_virtual_garden_and_its_runtime_cluster_get_their_own_parts(garden, capsys):
+    def run(*flags: str) -> tuple[int, str, str]:
+        return espalier(capsys, f"--kubeconfig={garden.kubeconfig}", *flags)
+
+    _, for_garden, _ = await asyncio.to_thread(run, "--part=garden")
+    _, for_runtime, _ = await asyncio.to_thread(run, "--part=runtime")
+    kinds = {
+        part: set(re.findall(r"^kind: (\w+)$", printed, re.MULTILINE))
+        for part, printed in (("garden", for_garden), ("runtime", for_runtime))
+    }
+    assert "CustomResourceDefinition" in kinds["garden"]
+    assert not kinds["garden"] & {"Deployment", "Service", "NetworkPolicy", "PrometheusRule"}
+    assert {"Deployment", "Service", "NetworkPolicy"} <= kinds["runtime"]
+    assert not kinds["runtime"] & {"CustomResourceDefinition", "ClusterRole"}
+    assert "--kubeconfig=/etc/espalier/garden/kubeconfig" in for_runtime
+    await garden.kubectl("create", "namespace", "espalier-system")
+    for printed in (for_garden, for_runtime):
+        await garden.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed)
+    await garden.kubectl("delete", "namespace", "espalier-system", "--wait=false")
+
+
+async def test_definitions_that_an_aggregated_api_covers_are_named(garden, tmp_path, capsys):
+    shoots = next(kind for kind in definable(beside_gardener=False) if kind.plural == "shoots")
+    await garden.kubectl("create", "-f", "-", input=crd(shoots, beside_gardener=False))
+    try:
+        kubeconfig = f"--kubeconfig={garden.kubeconfig}"
+        code, _, complaint = await asyncio.to_thread(espalier, capsys, kubeconfig)
+        assert code == 2
+        assert shoots.resource in complaint
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "webhook", "serve", kubeconfig, "--port=0", "--http-port=0"),
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(60):
+            _, said = await process.communicate()
+        assert process.returncode == 2
+        assert f"an aggregated API covers our definitions of {shoots.resource}" in said.decode()
+    finally:
+        await garden.kubectl("delete", "crd", shoots.resource)

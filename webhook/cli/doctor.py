@@ -10,9 +10,9 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from webhook.cli.install import landscape, prospects
+from webhook.cli.install import prospects
 from webhook.cli.install.examination import Finding, State, machine
-from webhook.cluster import config
+from webhook.cluster import config, landscape
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError
 

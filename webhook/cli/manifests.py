@@ -11,10 +11,10 @@ from typing import Final, TypeVar
 from webhook.api.crds import definable
 from webhook.api.kinds import kind_of_model
 from webhook.api.scaling import Tortoise
-from webhook.cli.install import bundle, landscape, tortoise, webhooks
+from webhook.cli.install import bundle, tortoise, webhooks
 from webhook.cli.install.layout import Layout
 from webhook.cli.install.uninstall import StillNeededError, Uninstall
-from webhook.cluster import config
+from webhook.cluster import config, landscape
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError
 

@@ -15,6 +15,7 @@ from webhook.runtime.manager import root_cause
 from webhook.server.listeners import ListenError
 from webhook.settings import Settings, SettingsError, flag, load, variable
 from webhook.tls.bundle import BundleError
+from webhook.wiring.landscape import CoveredError
 from webhook.wiring.program import Address, Program, connect, greet
 
 logger = logging.getLogger(__name__)
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 NAME: Final = "serve"
 HELP: Final = "run webhooks, extender and controllers against a cluster"
 
+_HOPELESS: Final = (SettingsError, ConfigError, ListenError, BundleError, ApiError, CoveredError)
 _SECTIONS: Final = [
     name for name, field in Settings.model_fields.items() if is_dataclass(field.annotation)
 ]
@@ -52,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         settings = load(given)
         logs.configure(settings.log_format, settings.log_level)
         _run(settings)
-    except (SettingsError, ConfigError, ListenError, BundleError, ApiError) as error:
+    except _HOPELESS as error:
         return _fail(_explain(error))
     except BaseExceptionGroup as group:
         cause = root_cause(group)

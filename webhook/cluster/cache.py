@@ -38,8 +38,6 @@ _BETWEEN_STARTS: Final = 0.004
 
 _BETWEEN_REFRESHES: Final = 0.5
 
-_NONE: Final[frozenset[type[Object]]] = frozenset()
-
 
 class NotSyncedError(Exception):
     """Raised when memory is asked before it is filled."""
@@ -96,6 +94,7 @@ class Cache:
             self._watched[selection.kind.model] = _Watched(informer, reflector)
         self._synced = asyncio.Event()
         self._unserved: frozenset[type[Object]] = frozenset()
+        self._withheld: frozenset[type[Object]] = frozenset()
         self._lost: tuple[_Watched, ...] = tuple(self._watched.values())
         self.on_change: Callable[[], None] = lambda: None
         """Called whenever a kind is gained, lost, synced or left."""
@@ -204,6 +203,10 @@ class Cache:
         """Name the kinds that memory is not up to date on."""
         return sorted(self._watched[model].informer.kind.resource for model in self._stale())
 
+    def withhold(self, models: frozenset[type[Object]]) -> None:
+        """Trust nothing that is known of some kinds: somebody else serves them now."""
+        self._withheld = models & self._watched.keys()
+
     def statuses(self) -> Iterable[KindStatus]:
         """Tell about every kind."""
         now = self._clock.monotonic()
@@ -229,9 +232,9 @@ class Cache:
 
     def _stale(self) -> frozenset[type[Object]]:
         if not self._lost:
-            return _NONE
+            return self._withheld
         now = self._clock.monotonic()
-        return frozenset(
+        return self._withheld | frozenset(
             watched.model
             for watched in self._lost
             if not watched.standing.synced or watched.standing.lost_for(now) > STALE_AFTER

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from webhook import __version__
 from webhook.admission.configuration import NAME, Target, configurations
 from webhook.admission.engine import TABLE
-from webhook.api.core import APIService, Namespace
+from webhook.api.core import Namespace
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
 from webhook.cluster import config
@@ -46,10 +46,9 @@ from webhook.settings import Settings
 from webhook.state.memory import Memory
 from webhook.wiring import watched
 from webhook.wiring.certificates import Certificates, read_authority
+from webhook.wiring.landscape import Following
 from webhook.wiring.leading import Leading
 from webhook.wiring.readiness import make_checks
-
-GARDENER = ObjectKey("", "v1beta1.core.gardener.cloud")
 
 _GREETING_SECONDS = 10.0
 
@@ -87,6 +86,7 @@ class Program:
         self.certificates = Certificates(settings, client, self.clock, self.metrics)
         self.recorder = Recorder(client, settings.identity, self.clock, self.metrics)
         self.leading = Leading(client, self.cache, self.recorder, self.clock, self.metrics)
+        self.following = Following(self.cache)
         self.ready = make_checks(
             self.cache, lambda: self.certificates.current, self.traffic, self.clock
         )
@@ -96,6 +96,7 @@ class Program:
         settings = self.settings
         require_free(settings.http_host, settings.http_port)
         require_free(settings.host, settings.port)
+        await self.following.ask(self.client)
         async with AsyncExitStack() as stack:
             enter = stack.enter_async_context
             stack.enter_context(pulse.watching_gc(self.metrics))
@@ -106,13 +107,14 @@ class Program:
             app = build_app(self._services(), settings.roles)
             context = rotation.serving.context
             port = await enter(listening(app, settings.host, settings.port, context))
-            self._follow_gardener()
+            self.following.begin()
             user = await whoami(self.client)
             self.cache.memory.configure(replace(self.cache.memory.options, user=user))
             await enter(background("cache", self.cache.run()))
             follow = self.certificates.follow(self.cache, NAME)
             await enter(background("certificates", follow))
             await enter(background("events", self.recorder.run()))
+            await enter(background("landscape", self._tell_landscape()))
             await enter(lame_duck(self.traffic, settings.drain_quiet, settings.drain_longest))
             if "controllers" in settings.roles:
                 await enter(background("election", self._compete()))
@@ -124,6 +126,11 @@ class Program:
             self.traffic.lag = lag
 
         await pulse.watch_loop(self.clock, self.metrics, note)
+
+    async def _tell_landscape(self) -> None:
+        await self.cache.wait_synced()
+        self.following.tell()
+        await asyncio.Event().wait()
 
     async def _compete(self) -> None:
         """Compete for the lease as soon as the cache is filled; readiness is not needed."""
@@ -180,18 +187,6 @@ class Program:
             read_authority(api_servers) if api_servers else b"",
             Granter(self.client, self.cache, self.records, self.clock),
         )
-
-    def _follow_gardener(self) -> None:
-        """Find out whether a Gardener serves its kinds here, now and whenever that changes."""
-
-        def look(_old: APIService | None, new: APIService | None) -> None:
-            found = self.cache.peek(APIService, GARDENER)
-            beside = found is not None and found.spec.service is not None
-            options = self.cache.memory.options
-            if beside != options.beside_gardener:
-                self.cache.memory.configure(replace(options, beside_gardener=beside))
-
-        self.cache.add_listener(APIService, look)
 
 
 async def connect(settings: Settings) -> Client:

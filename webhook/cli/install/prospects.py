@@ -6,10 +6,10 @@ from webhook.admission.table import POLICIES
 from webhook.api.kinds import KINDS, Kind
 from webhook.cli.install import rights
 from webhook.cli.install.examination import Finding
-from webhook.cli.install.landscape import Landscape
 from webhook.cli.install.rights import Right
 from webhook.cluster import requests
 from webhook.cluster.client import Client
+from webhook.cluster.landscape import Landscape
 
 
 def judge(found: Landscape) -> Iterator[Finding]:

@@ -24,9 +24,9 @@ from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
-from webhook.cli.install import landscape, leaving
-from webhook.cli.install.landscape import Landscape
+from webhook.cli.install import leaving
 from webhook.cli.install.layout import NAME, Layout, labels
+from webhook.cluster import landscape
 from webhook.cluster.client import Client
 from webhook.cluster.errors import (
     AlreadyExistsError,
@@ -36,6 +36,7 @@ from webhook.cluster.errors import (
     NotFoundError,
     UnavailableError,
 )
+from webhook.cluster.landscape import Landscape
 from webhook.cluster.requests import Selection
 
 _HOOKS: Final = (MutatingWebhookConfiguration, ValidatingWebhookConfiguration)

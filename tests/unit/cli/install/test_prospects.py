@@ -2,8 +2,8 @@ from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.cli.install.examination import Finding
-from webhook.cli.install.landscape import GARDENER, Landscape
 from webhook.cli.install.prospects import judge
+from webhook.cluster.landscape import GARDENER, Landscape
 
 
 def told(found: Landscape) -> dict[str, Finding]:

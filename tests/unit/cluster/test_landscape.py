@@ -6,7 +6,7 @@ from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.machines import MachineDeployment
 from webhook.api.scaling import ScheduledScaling
 from webhook.api.seedautoscalers import SeedAutoscaler
-from webhook.cli.install.landscape import GARDENER, Landscape
+from webhook.cluster.landscape import GARDENER, Landscape
 
 OURS = ["SeedAutoscaler", "Zone", "ScheduledScaling"]
 CLAIMED = "v1alpha1.seedmanagement.gardener.cloud"
