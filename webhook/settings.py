@@ -1,7 +1,6 @@
 """The operator's settings: flags, then ESPALIER_* variables, then a YAML file, then defaults."""
 
 import os
-import re
 import socket
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -9,9 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -21,10 +18,11 @@ from pydantic_settings import (
 from typing_extensions import override
 
 from webhook.api import quantity
-from webhook.domain import usage
+from webhook.domain import pools, usage
 from webhook.domain.options import (
     AdmissionOptions,
     CapacityOptions,
+    NodeGroupsOptions,
     Options,
     ScalingOptions,
     SchedulingOptions,
@@ -35,16 +33,12 @@ from webhook.domain.options import (
 from webhook.runtime.leader import Timing
 from webhook.scheduling import profiles
 from webhook.server.app import Role
+from webhook.settingsfile import SettingsError, SettingsFile, camel, snake
 
 PREFIX: Final = "ESPALIER_"
 ROLES: Final[tuple[Role, ...]] = ("admission", "extender", "controllers")
 
 _DOMAINS: Final = frozenset({"none", "single_zone", "multi_zone"})
-_WORD: Final = re.compile(r"(?<=[a-z0-9])([A-Z])|-")
-
-
-class SettingsError(Exception):
-    """Settings that do not work; the message names each and where it can be set."""
 
 
 class Settings(BaseSettings):
@@ -121,6 +115,19 @@ class Settings(BaseSettings):
     retry_period: float = Field(2.0, gt=0)
     """seconds between attempts to get or renew the lease"""
 
+    nodegroups_port: int = Field(9444, ge=0, le=65535)
+    """port for autoscalers, with mTLS, where the role nodegroups is on; 0 lets the system choose"""
+    nodegroups_client_ca: Path | None = None
+    """PEM file; autoscalers need a certificate of it, without the file one of our own authority"""
+    nodegroups_insecure: str = ""
+    """namespace that callers on loopback may see and scale without any certificate"""
+    nodegroups_processes: int = Field(1, ge=1, le=64)
+    """processes that autoscalers are spread over"""
+    nodegroups_shared: bool = False
+    """whether other processes listen on the same port for autoscalers, too"""
+    node_group_auto_discovery: Annotated[tuple[str, ...], NoDecode] = ()
+    """mcm:KEY[=VALUE], repeatable; without it whatever carries a worker pool's label is found"""
+
     log_format: Literal["json", "text"] = "json"
     """how log lines look"""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -138,8 +145,12 @@ class Settings(BaseSettings):
     """what scheduled scalings may do; as a section of the file"""
     seeds: SeedsOptions = SeedsOptions()
     """how managed seeds and sets of them are looked after; as a section of the file"""
+    nodegroups: NodeGroupsOptions = NodeGroupsOptions()
+    """how worker pools are looked after; as a section of the file"""
 
-    @field_validator("roles", "own", "certificate_names", mode="before")
+    @field_validator(
+        "roles", "own", "certificate_names", "node_group_auto_discovery", mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -151,6 +162,12 @@ class Settings(BaseSettings):
     def _need_a_role(cls, value: tuple[Role, ...]) -> tuple[Role, ...]:
         if not value:
             raise ValueError(f"name at least one of {', '.join(ROLES)}")
+        return value
+
+    @field_validator("node_group_auto_discovery")
+    @classmethod
+    def _need_specs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        pools.discoveries(value)
         return value
 
     @field_validator("advertise_url")
@@ -190,6 +207,8 @@ class Settings(BaseSettings):
         }
         given["scheduling"] = self.scheduler
         given["scaling"] = self.scheduled_scaling
+        specs = self.node_group_auto_discovery or self.nodegroups.discovery
+        given["nodegroups"] = replace(self.nodegroups, discovery=specs)
         given["seeds"] = replace(
             self.seeds,
             owns_managed_seeds="managedseed" in self.own,
@@ -208,42 +227,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         path = init_settings().get("config") or os.environ.get(f"{PREFIX}CONFIG")
-        return init_settings, env_settings, _File(settings_cls, str(path) if path else "")
-
-
-class _File(PydanticBaseSettingsSource):
-    """The YAML file, if one is named."""
-
-    def __init__(self, settings_cls: type[BaseSettings], path: str) -> None:
-        super().__init__(settings_cls)
-        self._path = path
-
-    @override
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        return None, field_name, False
-
-    @override
-    def __call__(self) -> dict[str, Any]:
-        if not self._path:
-            return {}
-        try:
-            content = yaml.safe_load(Path(self._path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SettingsError(f"cannot read {self._path}: {error.strerror}") from error
-        except (yaml.YAMLError, UnicodeError) as error:
-            why = " ".join(str(error).split())
-            raise SettingsError(f"{self._path} is not YAML: {why}") from error
-        if not isinstance(content, dict | None):
-            raise SettingsError(f"{self._path} must be a mapping of settings")
-        return {_snake(key): _section(_snake(key), part) for key, part in (content or {}).items()}
-
-
-def _section(name: str, content: Any) -> Any:
-    """Spell the keys of a section as its fields are; names of things are left as they are."""
-    if not isinstance(content, dict) or name == "usage":
-        return content
-    deeper = _section if name == "scheduler" else lambda _name, part: part
-    return {_snake(key): deeper(name, part) for key, part in content.items()}
+        return init_settings, env_settings, SettingsFile(settings_cls, str(path) if path else "")
 
 
 def _usage(written: Mapping[str, Any]) -> UsageOptions:
@@ -252,9 +236,9 @@ def _usage(written: Mapping[str, Any]) -> UsageOptions:
     for resource, amounts in written.items():
         if resource in usage.BUILT_IN:
             raise ValueError(f"{resource} is counted by itself, leave it out")
-        if not isinstance(amounts, Mapping) or not {_snake(key) for key in amounts} <= _DOMAINS:
+        if not isinstance(amounts, Mapping) or not {snake(key) for key in amounts} <= _DOMAINS:
             raise ValueError(f"{resource}: write amounts for none, single-zone and multi-zone")
-        parsed = {_snake(key): quantity.parse(amount) for key, amount in amounts.items()}
+        parsed = {snake(key): quantity.parse(amount) for key, amount in amounts.items()}
         rules.append((str(resource), UsageRule(**parsed)))
     return UsageOptions(tuple(rules))
 
@@ -287,14 +271,5 @@ def _explain(fault: Any) -> str:
     name = path[0]
     if name not in Settings.model_fields:
         return f"{'.'.join(path)}: no such setting, run espalier serve --help for the list"
-    where = f"set it by {flag(name)}, {variable(name)} or {_camel(name)} in the file"
-    return f"{'.'.join([_camel(part) for part in path])}: {message}; {where}"
-
-
-def _snake(name: Any) -> str:
-    return _WORD.sub(lambda found: f"_{(found.group(1) or '').lower()}", str(name))
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    where = f"set it by {flag(name)}, {variable(name)} or {camel(name)} in the file"
+    return f"{'.'.join([camel(part) for part in path])}: {message}; {where}"

@@ -32,7 +32,8 @@ from webhook.domain.options import Options
 from webhook.scheduling import explain
 from webhook.scheduling.explain import Explanation
 from webhook.scheduling.landscape import Landscape
-from webhook.settings import SettingsError, load
+from webhook.settings import load
+from webhook.settingsfile import SettingsError
 from webhook.state.memory import Memory
 from webhook.state.snapshot import Snapshot
 

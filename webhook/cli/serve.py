@@ -6,14 +6,15 @@ import logging
 import signal
 import sys
 from dataclasses import is_dataclass
-from typing import Final
+from typing import Final, get_origin
 
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError, ForbiddenError, UnauthorizedError
 from webhook.runtime import logs
 from webhook.runtime.manager import root_cause
 from webhook.server.listeners import ListenError
-from webhook.settings import Settings, SettingsError, flag, load, variable
+from webhook.settings import Settings, flag, load, variable
+from webhook.settingsfile import SettingsError
 from webhook.tls.bundle import BundleError
 from webhook.wiring.landscape import CoveredError
 from webhook.wiring.program import Address, Program, connect, greet
@@ -40,13 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             text = f"{field.description} [{variable(name)}]".replace("%", "%%")
             if field.default not in (None, "", ()) and field.default_factory is None:
                 text += f" (default: {_shown(field.default)})"
-            parser.add_argument(flag(name), dest=name, metavar="VALUE", help=text)
+            parser.add_argument(
+                flag(name), dest=name, metavar="VALUE", help=text, action=_action(name)
+            )
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes; 2 if that cannot even begin."""
     given = {
-        name: value
+        name: ",".join(value) if isinstance(value, list) else value
         for name, value in vars(args).items()
         if name in Settings.model_fields and value is not None
     }
@@ -63,6 +66,11 @@ def run(args: argparse.Namespace) -> int:
         logger.critical("stopped by a bug", exc_info=group)
         return 1
     return 0
+
+
+def _action(name: str) -> str:
+    """Let flags be repeated whose setting is a list; elsewhere the last one counts."""
+    return "append" if get_origin(Settings.model_fields[name].annotation) is tuple else "store"
 
 
 def _run(settings: Settings) -> None:
@@ -82,6 +90,8 @@ async def _serve(settings: Settings) -> None:
 
     def started(address: Address) -> None:
         about = {"port": address.port, "http_port": address.http_port}
+        if address.nodegroups_port:
+            about["nodegroups_port"] = address.nodegroups_port
         logger.info("listening", extra={**about, "roles": list(settings.roles)})
 
     async with await connect(settings) as client:

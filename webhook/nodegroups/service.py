@@ -107,7 +107,7 @@ async def serving(
 
 def _handlers(
     provider: Provider, metrics: GroupMetrics, insecure: str
-) -> grpc.GenericRpcHandler[Any, Any]:
+) -> "grpc.GenericRpcHandler[Any, Any]":
     service = wire.DESCRIPTOR.services_by_name["CloudProvider"]
     handlers = {}
     for name, method in METHODS.items():

@@ -12,6 +12,7 @@ from webhook.admission.engine import TABLE
 from webhook.api.core import Namespace
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
+from webhook.api.seeds import Seed
 from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
@@ -48,6 +49,7 @@ from webhook.wiring import watched
 from webhook.wiring.certificates import Certificates, read_authority
 from webhook.wiring.landscape import Following
 from webhook.wiring.leading import Leading
+from webhook.wiring.nodegroups import NodeGroups
 from webhook.wiring.readiness import make_checks
 
 _GREETING_SECONDS = 10.0
@@ -59,6 +61,8 @@ class Address:
 
     port: int
     http_port: int
+    nodegroups_port: int = 0
+    """Where autoscalers are answered; 0 where they are not."""
 
 
 class Program:
@@ -81,8 +85,10 @@ class Program:
         memory = Memory([selection.kind.model for selection in selections], options=options)
         self.cache = Cache(client, selections, self.clock, memory=memory)
         self.metrics.registry.register(CacheCollector(self.cache))
-        self.metrics.registry.register(SeedCollector(self.cache))
+        if self.cache.watches(Seed):
+            self.metrics.registry.register(SeedCollector(self.cache))
         self.records = Records(client, self.cache, settings.namespace, self.clock)
+        self.nodegroups = NodeGroups(settings, client, self.cache, self.records, self.metrics)
         self.certificates = Certificates(settings, client, self.clock, self.metrics)
         self.recorder = Recorder(client, settings.identity, self.clock, self.metrics)
         self.leading = Leading(client, self.cache, self.recorder, self.clock, self.metrics)
@@ -118,7 +124,10 @@ class Program:
             await enter(lame_duck(self.traffic, settings.drain_quiet, settings.drain_longest))
             if "controllers" in settings.roles:
                 await enter(background("election", self._compete()))
-            started(Address(port, http_port))
+            groups_port = 0
+            if "nodegroups" in settings.roles:
+                groups_port = await enter(self.nodegroups.serving(self.certificates))
+            started(Address(port, http_port, groups_port))
             await stop.wait()
 
     async def _feel_pulse(self) -> None:

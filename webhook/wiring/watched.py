@@ -30,6 +30,7 @@ from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
 from webhook.cluster.requests import Selection
 from webhook.controllers.table import CONTROLLERS
+from webhook.nodegroups import views
 from webhook.server.app import Role
 from webhook.settings import Settings
 
@@ -58,6 +59,11 @@ _DECISIONS: Final[tuple[type[Object], ...]] = (
 )
 """What policies, filters and the scheduler read; the overlay counts placements on all of it."""
 
+_MACHINES: Final[tuple[type[Object], ...]] = tuple(
+    model for model in views.FOLLOWED if model is not PoolObject
+)
+"""What worker pools are made of, beside their records."""
+
 _LANDSCAPE: Final[tuple[type[Object], ...]] = (APIService, CustomResourceDefinition)
 """What tells which kinds are served, and whether a Gardener is there."""
 
@@ -67,7 +73,9 @@ _REGION_CONFIGS: Final = f"{names.REGION_CONFIG_PURPOSE}={names.REGION_CONFIG}"
 
 def models(roles: Collection[Role]) -> tuple[type[Object], ...]:
     """List the kinds that the roles read as a whole."""
-    found = dict.fromkeys((*_LANDSCAPE, *_DECISIONS))
+    if tuple(roles) == ("nodegroups",):
+        return (*_LANDSCAPE, *_MACHINES)
+    found = dict.fromkeys((*_LANDSCAPE, *_DECISIONS, *_MACHINES))
     if "controllers" in roles:
         found |= dict.fromkeys(model for row in CONTROLLERS for model in row.models)
     return tuple(found)

@@ -125,7 +125,13 @@ class SeedServer(Replica):
     async def page(self, selection: Selection, token: str = "", limit: int = 0) -> Page:
         if self.is_away:
             raise UnreachableError("nobody answers")
-        return await super().page(selection, token, limit)
+        await asyncio.sleep(0)
+        found = [
+            msgspec.Raw(msgspec.json.encode(obj))
+            for (model, key), obj in self.server.objects.items()
+            if model is selection.kind.model and selection.namespace in ("", key.namespace)
+        ]
+        return Page(found, str(self.server.version), "")
 
     def assume_written(self, kind: Kind, document: bytes) -> None:
         found = read(kind, document)

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from webhook.domain.options import Options, UsageRule, Weights
-from webhook.settings import Settings, SettingsError, load
+from webhook.settings import Settings, load
+from webhook.settingsfile import SettingsError
 
 
 @pytest.fixture(autouse=True)
