@@ -1,7 +1,6 @@
-"""Decisions per second by the size of the landscape, and the extender's filter by names."""
+"""Decisions per second by the size of the landscape, beside an algorithm that counts anew."""
 
 import gc
-import json
 import statistics
 import time
 from random import Random
@@ -15,7 +14,6 @@ from webhook.api.kinds import KINDS
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain.options import Options, SchedulingOptions
-from webhook.scheduling import extender
 from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
 from webhook.state.memory import Memory
@@ -35,10 +33,8 @@ def run(rounds: int) -> dict[str, Any]:
     sizes = {f"{seeds}x{shoots}": _measure(seeds, shoots, rounds) for seeds, shoots in SIZES}
     spent = {size: found["microseconds_per_decision"] for size, found in sizes.items()}
     growth = spent["500x100000"] / spent["500x1000"]
-    filtered = _measure_filter()
     return {
         "decisions": sizes,
-        "filter": filtered,
         "figures": [
             _figure(
                 "decisions per second, 500 seeds x 10,000 shoots",
@@ -46,11 +42,6 @@ def run(rounds: int) -> dict[str, Any]:
                 at_least=1_000,
             ),
             _figure("time per decision, 100,000 / 1,000 shoots", growth, at_most=1.2),
-            _figure(
-                "filter with 5,000 names, p99 ms of its own CPU",
-                filtered["p99_milliseconds"],
-                at_most=20,
-            ),
         ],
     }
 
@@ -63,7 +54,7 @@ def _figure(
     return {"what": what, "value": round(value, 2), "aim": aim, "met": met}
 
 
-def _landscape(seeds: int, shoots: int, chance: Random) -> tuple[Memory, list[Seed]]:
+def make_landscape(seeds: int, shoots: int, chance: Random) -> tuple[Memory, list[Seed]]:
     slots = 3 * shoots // seeds + 100
     made = [
         make_seed(
@@ -92,7 +83,7 @@ def _landscape(seeds: int, shoots: int, chance: Random) -> tuple[Memory, list[Se
     return memory, made
 
 
-def _arrivals(count: int, chance: Random) -> list[Shoot]:
+def make_arrivals(count: int, chance: Random) -> list[Shoot]:
     return [
         make_shoot(
             f"new-{index:05}",
@@ -112,8 +103,8 @@ def _arrivals(count: int, chance: Random) -> list[Shoot]:
 def _measure(seeds: int, shoots: int, rounds: int) -> dict[str, float]:
     """Place arrivals one after the other, each counted for the next; then naively, a few."""
     chance = Random(1)
-    memory, made = _landscape(seeds, shoots, chance)
-    arrivals = _arrivals(DECISIONS, chance)
+    memory, made = make_landscape(seeds, shoots, chance)
+    arrivals = make_arrivals(DECISIONS, chance)
     taken: list[float] = []
     landscape = Landscape()
     now = Snapshot.of([]).taken_at
@@ -145,33 +136,3 @@ def _measure_naive(memory: Memory, seeds: list[Seed], arrivals: list[Shoot]) -> 
     for shoot in arrivals:
         _naive.place(shoot, seeds, shoots)
     return (time.process_time() - began) / len(arrivals)
-
-
-def _measure_filter() -> dict[str, float]:
-    """Time the extender's filter from bytes to bytes with 5,000 names."""
-    chance = Random(2)
-    memory, made = _landscape(NAMES, 20_000, chance)
-    (shoot,) = _arrivals(1, chance)
-    memory.store(Shoot).put(shoot.key, shoot)
-    annotation = {"espalier.gardener.cloud/shoot": str(shoot.key)}
-    pod = {"metadata": {"name": "shadow", "annotations": annotation}}
-    body = json.dumps({"Pod": pod, "NodeNames": [seed.name for seed in made]}).encode()
-    landscape = Landscape()
-    now = Snapshot.of([]).taken_at
-    extender.filter_seeds(body, landscape, Snapshot(memory, now))
-    times, empty = [], []
-    for _ in range(300):
-        began = time.process_time()
-        extender.filter_seeds(body, landscape, Snapshot(memory, now))
-        times.append(time.process_time() - began)
-        began = time.process_time()
-        extender.preempt(body)
-        msgspec.json.decode(body)
-        empty.append(time.process_time() - began)
-    times.sort()
-    p99 = times[int(len(times) * 0.99)]
-    return {
-        "p50_milliseconds": round(statistics.median(times) * 1e3, 2),
-        "p99_milliseconds": round(p99 * 1e3, 2),
-        "times_decoding_alone": round(statistics.median(times) / statistics.median(empty), 1),
-    }

@@ -218,14 +218,16 @@ def _only(assigned: str, named: Sequence[str]) -> _Sorted:
 def _sort_out(verdict: Verdict, named: Sequence[str]) -> _Sorted:
     """Sort thousands of names by group, not one by one."""
     resolvable: dict[str, str] = {}
-    final = dict.fromkeys(set(named).difference(verdict.names), UNKNOWN_SEED)
-    for name, (step, rejection) in verdict.malformed.items():
-        if name in final:
-            final[name] = f"{step}: {rejection.reason}"
+    final: dict[str, str] = {}
     for step, rejection, names_refused in verdict.groups():
         told = f"{step}: {rejection.reason}"
         (final if rejection.final else resolvable).update(dict.fromkeys(names_refused, told))
-    return [*filter(frozenset(verdict.candidates).__contains__, named)], resolvable, final
+    fitting = [*filter(frozenset(verdict.candidates).__contains__, named)]
+    if len(fitting) + len(final) + len(resolvable) < len(named):
+        for name in set(named).difference(verdict.names):
+            known = verdict.malformed.get(name)
+            final[name] = f"{known[0]}: {known[1].reason}" if known else UNKNOWN_SEED
+    return fitting, resolvable, final
 
 
 def _scale(verdict: Verdict) -> Mapping[str, int]:

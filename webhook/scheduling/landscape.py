@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from decimal import Decimal
 from itertools import compress
+from operator import is_not
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from webhook.api.seeds import Seed
@@ -45,7 +46,8 @@ class Landscape:
         self.all: Mask = 0
         self._seen: list[Seed] = []
         self._order: list[int] = []
-        self._used: list[Mapping[str, Decimal] | None] = []
+        self._groups: list[str] = []
+        self._sums: list[Mapping[str, Decimal]] = []
         self._specs = Journal()
         self._usage = Journal()
         self._columns: dict[Hashable, Questioned] = {}
@@ -65,9 +67,7 @@ class Landscape:
         # Compares by identity first: unchanged seeds are the same objects.
         if seen != self._seen:
             self._adopt(seen)
-        now = list(map(used.get, self.names))
-        if now != self._used:
-            self._count(now)
+        self._count(used)
 
     def positions(self, mask: Mask) -> Iterator[int]:
         """List the places of a set's seeds in the order of names."""
@@ -134,7 +134,8 @@ class Landscape:
         self._order = [self.indexes[seed.name] for seed in seen]
         self.candidates = [candidates.read(seed) for seed in ordered]
         self.all = (1 << len(ordered)) - 1
-        self._used = []
+        self._groups = []
+        self._sums = []
         self._columns.clear()
         self._ratings.clear()
         self._derived.clear()
@@ -148,13 +149,19 @@ class Landscape:
             self._usage.note(index)
             self._cut()
 
-    def _count(self, now: list[Mapping[str, Decimal] | None]) -> None:
-        known = self._used or [None] * len(now)
-        for index, (new, old) in enumerate(zip(now, known, strict=True)):
-            if new is not old:
-                self.candidates[index] = replace(self.candidates[index], used=new or _NOTHING)
+    def _count(self, used: Used) -> None:
+        # A sum that has changed is another object: thousands are told apart without a loop.
+        groups, sums = [*used], [*used.values()]
+        changed: Iterable[str] = self.names
+        if groups == self._groups:
+            changed = compress(groups, map(is_not, sums, self._sums))
+        for name in changed:
+            index = self.indexes.get(name)
+            new = used.get(name, _NOTHING)
+            if index is not None and self.candidates[index].used is not new:
+                self.candidates[index] = replace(self.candidates[index], used=new)
                 self._usage.note(index)
-        self._used = now
+        self._groups, self._sums = groups, sums
         self._cut()
 
     def _cut(self) -> None:

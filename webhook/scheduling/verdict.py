@@ -88,8 +88,10 @@ class Verdict:
     def counted(self) -> Iterable[tuple[Rejection, Sequence[str]]]:
         """Group the refused seeds by reason, the most frequent first."""
         groups: dict[Rejection, list[str]] = {}
-        for name, (_step, rejection) in self.rejected.items():
+        for name, (_step, rejection) in self.malformed.items():
             groups.setdefault(rejection, []).append(name)
+        for _step, rejection, names in self.groups():
+            groups.setdefault(rejection, []).extend(names)
         return sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
 
     def _members(self, mask: Mask) -> Iterator[str]:
