@@ -5,6 +5,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.clocks import FakeClock, settle
@@ -24,8 +25,11 @@ from webhook.domain.options import Options, SchedulingOptions
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.recorder import Recorder
 from webhook.scheduling.landscape import Landscape
+from webhook.scheduling.pipeline import place
+from webhook.state.snapshot import Snapshot
 
 REGIONS = ("eu-west-1", "eu-west-2")
+LASTING = ("taints", "seedSelector", "provider", "networks")
 OPTIONS = Options(scheduling=SchedulingOptions(strategy="MinimalDistance"))
 
 
@@ -91,6 +95,8 @@ class Story:
                 zones=("a", "b", "c") if wide else ("a",),
                 shoots=chance.randint(1, 3),
                 ready=chance.random() < 0.8,
+                labels={"tier": chance.choice(("gold", "plain"))},
+                taints=[{"key": "private"}] if chance.random() < 0.3 else [],
             ),
         )
 
@@ -115,6 +121,8 @@ class Story:
             ha=chance.choice((None, None, MULTI_ZONE, ANYWAY)),
             affinity=chance.choice(("", "", "preferred", "required")),
             purpose=chance.choice(("evaluation", "production", "infrastructure", "testing")),
+            seedSelector=chance.choice((None, None, {"matchLabels": {"tier": "gold"}})),
+            tolerations=chance.choice(([], [{"key": "private"}])),
         )
         del raw["metadata"]["resourceVersion"]
         self.server.put(Shoot, raw)
@@ -183,10 +191,20 @@ class Story:
         for shoot in self.server.read(Shoot):
             counts.update(usage.seeds(shoot))
             seed = seeds.get(shoot.spec.seed_name)
-            if seed is not None and ha.region_affinity(shoot) == "required":
-                assert seed.spec.provider.region == shoot.spec.region
+            if seed is not None:
+                self.check_fits(shoot, seed)
         for name, count in counts.items():
             assert count <= int(seeds[name].status.allocatable["shoots"]), name
+
+    def check_fits(self, shoot: Shoot, seed: Seed) -> None:
+        """No shoot is on a seed that refuses it by what has never changed since."""
+        if ha.region_affinity(shoot) == "required":
+            assert seed.spec.provider.region == shoot.spec.region
+        wanted = msgspec.structs.replace(shoot.spec, seed_name="")
+        free = msgspec.structs.replace(shoot, spec=wanted)
+        snapshot = Snapshot.of([seed, *self.server.read(CloudProfile)], options=OPTIONS)
+        step, _ = place(free, [seed], snapshot).rejected.get(seed.name, ("", None))
+        assert step not in LASTING
 
     def check_at_rest(self) -> None:
         """Nobody waits who could have a seed."""
