@@ -36,7 +36,10 @@ def make_set(name: str = "leaf", replicas: int = 3, **spec: Any) -> Draft:
                     "services": "10.3.0.0/16",
                 },
                 "provider": {"type": "aws", "workers": [make_pool()]},
-                "kubernetes": {"version": "1.35.1"},
+                "kubernetes": {
+                    "version": "1.35.1",
+                    "verticalPodAutoscaler": {"enabled": True},
+                },
             },
         },
     }
@@ -49,7 +52,8 @@ def make_set(name: str = "leaf", replicas: int = 3, **spec: Any) -> Draft:
 
 
 def make_pool(zones: str = "ab") -> Draft:
-    return {"name": "pool", "minimum": 2, "maximum": 6, "zones": [*zones]}
+    machine = {"type": "large", "image": {"name": "linux", "version": "1.0.0"}}
+    return {"name": "pool", "minimum": 3, "maximum": 6, "zones": [*zones], "machine": machine}
 
 
 def make_parent() -> Draft:

@@ -20,6 +20,7 @@ from webhook.api.shoots import Shoot
 from webhook.cluster.errors import NotFoundError
 from webhook.domain import health, ordinals, rollout
 from webhook.domain.options import Options, SeedsOptions
+from webhook.domain.replicas import Replica
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -187,7 +188,7 @@ class Story(Garden):
             assert self.find(Seed, new.name) is None, f"{new.name} loses its Shoot before its Seed"
             self._require_unused(new.name)
         elif new.spec.kubernetes.version != old.spec.kubernetes.version:
-            self._judge_update(new, ordinal)
+            self._judge_update(old, new, ordinal)
 
     def _judge_birth(self, shoot: Shoot, ordinal: int) -> None:
         if self.find(ManagedSeed, shoot.name) is not None:
@@ -197,8 +198,8 @@ class Story(Garden):
         self.making.add(shoot.name)
         self._require_few_in_flight()
 
-    def _judge_update(self, shoot: Shoot, ordinal: int) -> None:
-        if shoot.name in self.making or self.find(Seed, shoot.name) is None:
+    def _judge_update(self, old: Shoot, shoot: Shoot, ordinal: int) -> None:
+        if self._is_being_made(old, ordinal):
             self._require_unused(shoot.name)
             return  # nobody is on it: it may get a mended template out of turn
         wishes = self._wishes()
@@ -251,6 +252,11 @@ class Story(Garden):
         assert rollout.allows(limit, health.Hosted(len(living), ready)), f"{seed} is in trouble"
 
     # What there is.
+
+    def _is_being_made(self, shoot: Shoot, ordinal: int) -> bool:
+        name = shoot.name
+        managed_seed, seed = self.find(ManagedSeed, name), self.find(Seed, name)
+        return Replica(name, ordinal, shoot, managed_seed, seed).is_creating
 
     def _wishes(self) -> rollout.Settings:
         return rollout.settings_of(self.get(ManagedSeedSet, "leaf"))

@@ -33,7 +33,7 @@ class Metric(Model):
 class ScalingPolicy(Model):
     """How much may change in how many seconds."""
 
-    type: Annotated[str, says("Seeds or Percent")] = ""
+    type: Annotated[str, says("Replicas or Percent; Seeds and Pods mean Replicas")] = ""
     value: Annotated[Int32, says("how much")] = 0
     period_seconds: Annotated[Int32, says("in how many seconds")] = 0
 

@@ -74,6 +74,8 @@ class Remote(NamedTuple):
 
     kubeconfig: str
     write: Write
+    until_gone: bool = False
+    """Whether the rest of the plan waits until the object that is deleted is really gone."""
 
     @property
     def kind(self) -> Kind:

@@ -21,7 +21,7 @@ from webhook.state.questions import Answers, Question
 from webhook.state.snapshot import Snapshot
 
 PAUSE = 2.0
-"""How soon to look again whether a kind that was lost is back."""
+"""How soon to look again whether a kind that was lost is back, or whether an object is gone."""
 ASK_SECONDS = 10.0
 """How long the API server has to answer what a plan could not find in the cache."""
 
@@ -75,7 +75,8 @@ class Reconciler:
             planned = self._look(key, self._cache.snapshot(answers))
         if isinstance(planned, Result):
             return planned
-        await self._carry_out(key, planned)
+        if not await self._carry_out(key, planned):
+            return Result(PAUSE, "waiting")
         return Result(planned.requeue_after, again=planned.again, measures=planned.measures)
 
     def _look(self, key: ObjectKey, snapshot: Snapshot) -> Plan | Result:
@@ -88,10 +89,12 @@ class Reconciler:
             return Result(PAUSE, "paused")
         return self._plan(obj, snapshot)
 
-    async def _carry_out(self, key: ObjectKey, plan: Plan) -> None:
+    async def _carry_out(self, key: ObjectKey, plan: Plan) -> bool:
+        """Act in order; False if something has to be gone before the rest may follow."""
         for action in plan.actions:
             try:
-                await self._act(key, action)
+                if not await self._act(key, action):
+                    return False
             except ApiError as error:
                 if plan.refused is None or isinstance(action, Emit) or not _is_no(action, error):
                     raise
@@ -99,8 +102,9 @@ class Reconciler:
                 for instead in plan.refused(refusal):
                     await self._act(key, instead)
                 raise RefusedError(error.message) from error
+        return True
 
-    async def _act(self, key: ObjectKey, action: Action) -> None:
+    async def _act(self, key: ObjectKey, action: Action) -> bool:
         match action:
             case Emit():
                 self._recorder.emit(action)
@@ -108,11 +112,13 @@ class Reconciler:
                 if self._remotes is None:
                     raise RuntimeError("this process cannot write into other clusters")
                 writer = await self._remotes.writer(action.kubeconfig)
-                await writer.write(action.write)
+                left = await writer.write(action.write)
+                return not (action.until_gone and left is not None and left.version)
             case _:
                 written = await self._writer.write(action)
                 if written is not None:
                     self._expectations.expect(key, written)
+        return True
 
 
 def _write_of(action: Write | Remote) -> Write:

@@ -15,10 +15,10 @@ from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.controllers.managedseed import gardenlet
+from webhook.controllers.managedseed import gardenlet, parents
 from webhook.controllers.managedseed.plan import plan
 from webhook.domain.options import Options, SeedsOptions
-from webhook.runtime.actions import Apply, Create, Delete, Plan, Remote
+from webhook.runtime.actions import Apply, Create, Delete, Patch, Plan, Remote
 
 SECRETS = kind_of_model(Secret)
 TEMPLATE = {
@@ -308,9 +308,16 @@ async def test_a_gardenlet_is_rendered_for_the_shoot_and_taken_away_in_order() -
     noted = {names.GARDENLET_APPLIED: "sum 2026-03-01T12:00:00Z"}
     await garden.change(ManagedSeed, "oak", {"metadata": {"annotations": noted}})
     await garden.delete(ManagedSeed, "oak")
+    (told,) = garden.planned().actions
+    assert isinstance(told, Patch)
+    assert told.subresource == "status"
+    assert isinstance(told.change, dict)
+    await garden.change(ManagedSeed, "oak", told.change, subresource="status")
+    assert garden.told(names.SEED_REGISTERED)[:2] == ("False", "GardenletDeleting")
     planned = garden.planned()
-    removed = [action.write for action in planned.actions if isinstance(action, Remote)]
-    assert all(isinstance(write, Delete) for write in removed)
+    removed = [action for action in planned.actions if isinstance(action, Remote)]
+    assert all(isinstance(action.write, Delete) for action in removed)
+    assert [action.until_gone for action in removed] == [True, *[False] * (len(removed) - 1)]
     assert removed[0].kind.name == "Deployment"
     assert planned.actions[-1].kind.name == "ManagedSeed"
 
@@ -330,18 +337,71 @@ def _body(write: Any) -> Draft:
     ],
 )
 def test_settings_are_merged_with_the_parents(parent: Draft, child: Draft, merged: Draft) -> None:
-    assert gardenlet.merge(parent, child) == merged
+    assert parents.merge(parent, child) == merged
 
 
-def test_a_parent_keeps_its_own_way_to_the_garden_and_its_seed() -> None:
-    connection = {"kubeconfig": "/x", "qps": 100}
-    parent = {"seedConfig": {"spec": {"a": 1}}, "gardenClientConnection": connection}
+def _plant_family(garden: Remembering, *merges: bool) -> None:
+    """Let each seed be hosted by the next one, up to the plain seed `parent`."""
+    garden.put(make_parent())
+    hosts = [*(f"elder-{number}" for number in range(1, len(merges))), "parent"]
+    family = ["oak", *hosts[:-1]]
+    for number, (name, host, merge) in enumerate(zip(family, hosts, merges, strict=True)):
+        shoot = make_guest(name, host)
+        shoot["metadata"] |= {"namespace": "garden"}
+        garden.put(shoot)
+        connection = {"kubeconfig": f"/{name}", "qps": 100 + number}
+        config = {"gardenClientConnection": connection, "featureGates": {name: True}}
+        section: Draft = {"config": {**config, "seedConfig": {"spec": {"of": name}}}}
+        section |= {"deployment": {"replicaCount": number + 1, name: "x"}, "mergeWithParent": merge}
+        garden.put(
+            {
+                "apiVersion": "seedmanagement.gardener.cloud/v1alpha1",
+                "kind": "ManagedSeed",
+                "metadata": {"name": name, "namespace": "garden"},
+                "spec": {"shoot": {"name": name}, "gardenlet": section},
+            }
+        )
+
+
+@pytest.mark.parametrize(
+    ("merges", "inherited"),
+    [
+        pytest.param((False, True), ["oak"], id="not asked for"),
+        pytest.param((True, False), ["elder-1", "oak"], id="from the parent"),
+        pytest.param((True, False, True), ["elder-1", "oak"], id="as far as the parent has it"),
+        pytest.param((True, True, True), ["elder-1", "elder-2", "oak"], id="from all before it"),
+    ],
+)
+async def test_a_gardenlet_inherits_but_for_its_way_to_the_garden_and_its_seed(
+    merges: tuple[bool, ...], inherited: list[str]
+) -> None:
+    garden = Remembering(None, ())
+    _plant_family(garden, *merges)
+    snapshot = garden.api.snapshot()
+    raw = snapshot.raw(ManagedSeed, ObjectKey("garden", "oak"))
+    assert raw is not None
+    found = parents.merged(raw, garden.get(Shoot, "oak"), snapshot)
+    assert sorted(found.config["featureGates"]) == inherited
+    assert found.config["gardenClientConnection"] == {"kubeconfig": "/oak", "qps": 100}
+    assert found.config["seedConfig"] == {"spec": {"of": "oak"}}
+    assert sorted({*found.deployment} - {"replicaCount"}) == inherited
+    assert found.deployment["replicaCount"] == 1
+
+
+async def test_a_gardenlet_that_would_inherit_from_nobody_says_so() -> None:
+    garden = Remembering(None, ())
+    _plant_family(garden, True)
+    snapshot = garden.api.snapshot()
+    raw = snapshot.raw(ManagedSeed, ObjectKey("garden", "oak"))
+    assert raw is not None
+    said = parents.note(raw, garden.get(Shoot, "oak"), snapshot)
+    assert said == ", merged with no parent: no ManagedSeed tells of the gardenlet of seed parent"
+
+
+def test_a_gardenlet_gets_its_seed_and_its_way_to_the_garden() -> None:
+    given = {"gardenClientConnection": {"qps": 100}, "seedConfig": {"spec": {"a": 1}}}
     seed = {"metadata": {"labels": {}}, "spec": {"b": 2}}
-    config = gardenlet.configuration(
-        ManagedSeed(), {"featureGates": {"X": True}}, parent, seed, bootstraps=True
-    )
+    config = gardenlet.configuration(ManagedSeed(), given, seed, bootstraps=True)
     assert config["seedConfig"]["spec"] == {"b": 2}
     assert config["gardenClientConnection"]["qps"] == 100
-    assert "kubeconfig" not in config["gardenClientConnection"]
     assert config["gardenClientConnection"]["bootstrapKubeconfig"]["name"] == gardenlet.BOOTSTRAP
-    assert config["featureGates"] == {"X": True}

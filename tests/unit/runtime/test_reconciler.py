@@ -4,17 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from tests.clocks import FakeClock
 from tests.unit.runtime.world import World
 from webhook.api.core import ConfigMap, Secret
-from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
+from webhook.api.kinds import Kind, kind_of_model
+from webhook.api.meta import Draft, ObjectKey
 from webhook.cluster.errors import ConflictError, InvalidError, UnavailableError, UnreachableError
-from webhook.runtime.actions import Action, Apply, Create, Patch, Plan, Refusal, Remote
+from webhook.cluster.requests import Propagation
+from webhook.runtime.actions import Action, Apply, Create, Delete, Patch, Plan, Refusal, Remote
 from webhook.runtime.expectations import Expectations
 from webhook.runtime.metrics import Metrics
-from webhook.runtime.reconciler import Reconciler
+from webhook.runtime.reconciler import PAUSE, Reconciler
 from webhook.runtime.recorder import Recorder
 from webhook.runtime.remotes import require_plain
 from webhook.runtime.rows import Controller, Planner, RefusedError
@@ -118,6 +120,45 @@ async def test_a_plan_may_write_into_another_cluster() -> None:
     assert bench.elsewhere.ways == ["the way"]
     assert ("ConfigMap", ObjectKey("garden", "there")) in bench.elsewhere.world.objects
     assert ("ConfigMap", ObjectKey("garden", "there")) not in bench.world.objects
+
+
+class Lingering(World):
+    """Another cluster, in which a deleted object stays for as long as its pods do."""
+
+    pods = 1
+
+    @override
+    async def delete(
+        self,
+        kind: Kind,
+        key: ObjectKey,
+        *,
+        uid: str = "",
+        version: str = "",
+        propagation: Propagation = "Background",
+    ) -> Draft:
+        assert propagation == "Foreground"
+        if self.pods:
+            return self.objects[kind.name, key]
+        return await super().delete(kind, key, uid=uid, version=version)
+
+
+async def test_the_rest_of_a_plan_waits_until_an_object_elsewhere_is_gone() -> None:
+    there = ObjectKey("garden", "there")
+    delete = Delete(MAPS, there, "", propagation="Foreground")
+    bench = Bench(
+        lambda _obj, _snapshot: Plan((Remote("way", delete, until_gone=True), make("after")))
+    )
+    elsewhere = bench.elsewhere.world = Lingering(FakeClock())
+    elsewhere.put(MAPS, make("there").body)
+    result = await bench.reconciler.reconcile(KEY)
+    assert (result.requeue_after, result.outcome) == (PAUSE, "waiting")
+    assert ("ConfigMap", ObjectKey("garden", "after")) not in bench.world.objects
+    elsewhere.pods = 0
+    assert (await bench.reconciler.reconcile(KEY)).outcome == "ok"
+    assert not elsewhere.objects
+    assert ("ConfigMap", ObjectKey("garden", "after")) in bench.world.objects
+    assert (await bench.reconciler.reconcile(KEY)).outcome == "ok"
 
 
 @pytest.mark.parametrize(

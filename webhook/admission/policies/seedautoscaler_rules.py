@@ -22,7 +22,7 @@ _GROUP: Final = "seedmanagement.gardener.cloud"
 _MODES: Final = ("Auto", "Recommend")
 _TARGETS: Final = ("Utilization", "AverageValue")
 _SELECTS: Final = ("Max", "Min", "Disabled")
-_POLICIES: Final = ("Replicas", "Percent")
+_POLICIES: Final = ("Replicas", "Seeds", "Pods", "Percent")
 _LONGEST_WINDOW: Final = 3600
 _LONGEST_PERIOD: Final = 1800
 

@@ -26,18 +26,16 @@ def plan(managed_seed: ManagedSeed, snapshot: Snapshot) -> Plan:
     seed = snapshot.get(Seed, ObjectKey("", managed_seed.name))
     if seed is not None and is_ours(seed, managed_seed):
         return Plan((*_remove_seed(managed_seed, seed, snapshot),))
+    gardenlets = tuple(_remove_gardenlet(managed_seed, snapshot))
+    if gardenlets and (told := tuple(_tell_gardenlet(managed_seed, snapshot))):
+        return Plan(told)
     finalizers = [
         name for name in managed_seed.metadata.finalizers if name != names.GARDENER_FINALIZER
     ]
     change = {"metadata": {"finalizers": finalizers}}
     version = managed_seed.resource_version
-    return Plan(
-        (
-            *_remove_gardenlet(managed_seed, snapshot),
-            *_remove_secrets(managed_seed, snapshot),
-            Patch(_KIND, managed_seed.key, change, managed_seed.uid, version),
-        )
-    )
+    last = Patch(_KIND, managed_seed.key, change, managed_seed.uid, version)
+    return Plan((*gardenlets, *_remove_secrets(managed_seed, snapshot), last))
 
 
 def is_ours(seed: Seed, managed_seed: ManagedSeed) -> bool:
@@ -72,7 +70,15 @@ def _remove_seed(managed_seed: ManagedSeed, seed: Seed, snapshot: Snapshot) -> I
     yield from status.write(managed_seed, raw.get("status") or {}, said, snapshot.taken_at)
 
 
-def _remove_gardenlet(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator[Action]:
+def _tell_gardenlet(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator[Action]:
+    """Say what the deletion waits for: somebody may have to look into the Shoot."""
+    message = f"Seed {managed_seed.name} is gone, its gardenlet is being taken out of the Shoot"
+    told = status.not_registered("GardenletDeleting", message)
+    raw = snapshot.raw(ManagedSeed, managed_seed.key) or {}
+    yield from status.write(managed_seed, raw.get("status") or {}, (told,), snapshot.taken_at)
+
+
+def _remove_gardenlet(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator[Remote]:
     """Take the gardenlet out of the Shoot, unless the Shoot itself is gone or going."""
     reference, wanted = managed_seed.spec.shoot, managed_seed.spec.gardenlet
     if reference is None or wanted is None:
@@ -86,8 +92,7 @@ def _remove_gardenlet(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator
     kubeconfig = secrets.read_kubeconfig(found)
     if kubeconfig is not None:
         account = wanted.deployment.service_account_name if wanted.deployment is not None else None
-        for write in gardenlet.removals({"serviceAccountName": account}):
-            yield Remote(kubeconfig, write)
+        yield from gardenlet.removals(kubeconfig, {"serviceAccountName": account})
 
 
 def _remove_secrets(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator[Action]:

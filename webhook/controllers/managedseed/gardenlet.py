@@ -1,6 +1,6 @@
 """The manifests of a gardenlet, to be applied into the Shoot that becomes a seed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +13,7 @@ from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.api.shoots import Shoot
 from webhook.controllers.managedseed.bootstrap import CLUSTER_ROLE_BINDING, apply, encode
 from webhook.controllers.managedseed.seed import checksum
-from webhook.runtime.actions import Apply, Delete
+from webhook.runtime.actions import Apply, Delete, Remote
 
 NAMESPACE: Final = "garden"
 NAME: Final = "gardenlet"
@@ -39,36 +39,21 @@ _SECRET: Final = kind_of_model(Secret)
 _DEPLOYMENT: Final = kind_of_model(Deployment)
 _CONFIG_PATH: Final = "/etc/gardenlet/config"
 _LABELS: Final = {"app": "gardener", "role": NAME}
-# Of a parent's settings these are its own: its way to the garden and its seed.
-_NOT_INHERITED: Final = ("seedConfig",)
-_NOT_INHERITED_CONNECTION: Final = ("bootstrapKubeconfig", "kubeconfigSecret", "kubeconfig")
 
 
-def configuration(
-    managed_seed: ManagedSeed, own: Raw, parent: Raw | None, seed: Raw, *, bootstraps: bool
-) -> Draft:
-    """Merge a gardenlet's configuration with its parent's, the child's word counting more."""
-    inherited = _inheritable(parent) if parent is not None else {}
-    merged = merge(inherited, own)
-    merged.setdefault("apiVersion", "gardenlet.config.gardener.cloud/v1alpha1")
-    merged.setdefault("kind", "GardenletConfiguration")
+def configuration(managed_seed: ManagedSeed, given: Raw, seed: Raw, *, bootstraps: bool) -> Draft:
+    """Complete a gardenlet's configuration by the seed that it registers and its way there."""
+    config = dict(given)
+    config.setdefault("apiVersion", "gardenlet.config.gardener.cloud/v1alpha1")
+    config.setdefault("kind", "GardenletConfiguration")
     metadata = {**(seed.get("metadata") or {}), "name": managed_seed.name}
-    merged["seedConfig"] = {"metadata": metadata, "spec": seed.get("spec") or {}}
+    config["seedConfig"] = {"metadata": metadata, "spec": seed.get("spec") or {}}
     if bootstraps:
-        connection = merged.setdefault("gardenClientConnection", {})
+        connection = dict(config.get("gardenClientConnection") or {})
         connection["bootstrapKubeconfig"] = {"name": BOOTSTRAP, "namespace": NAMESPACE}
         connection["kubeconfigSecret"] = {"name": KUBECONFIG, "namespace": NAMESPACE}
-    return merged
-
-
-def merge(parent: Raw, child: Raw) -> Draft:
-    """Lay one tree over another; lists and scalars of the child replace the parent's."""
-    merged = dict(parent)
-    for key, value in child.items():
-        before = merged.get(key)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(before, value) if both else value  # type: ignore[arg-type] # both are
-    return merged
+        config["gardenClientConnection"] = connection
+    return config
 
 
 def manifests(shoot: Shoot, config: Raw, deployment: Raw, bootstrap: str | None) -> Iterator[Apply]:
@@ -90,9 +75,15 @@ def manifests(shoot: Shoot, config: Raw, deployment: Raw, bootstrap: str | None)
     yield apply(_DEPLOYMENT, key, _deployment(shoot, deployment, account, config), force=False)
 
 
-def removals(deployment: Raw) -> Iterator[Delete]:
-    """Take a gardenlet away again, itself first."""
-    yield Delete(_DEPLOYMENT, ObjectKey(NAMESPACE, NAME), "")
+def removals(kubeconfig: str, deployment: Raw) -> Iterator[Remote]:
+    """Take a gardenlet away again: itself, and what it lives on once its pods are gone."""
+    itself = Delete(_DEPLOYMENT, ObjectKey(NAMESPACE, NAME), "", propagation="Foreground")
+    yield Remote(kubeconfig, itself, until_gone=True)
+    for rest in _belongings(deployment):
+        yield Remote(kubeconfig, rest)
+
+
+def _belongings(deployment: Raw) -> Iterator[Delete]:
     yield Delete(_CONFIG_MAP, ObjectKey(NAMESPACE, CONFIG), "")
     for name in (BOOTSTRAP, KUBECONFIG):
         yield Delete(_SECRET, ObjectKey(NAMESPACE, name), "")
@@ -181,15 +172,6 @@ def _environment(shoot: Shoot) -> Iterator[Draft]:
     domain = shoot.spec.dns.domain if shoot.spec.dns is not None else ""
     if domain:
         yield {"name": "KUBERNETES_SERVICE_HOST", "value": f"api.{domain}"}
-
-
-def _inheritable(parent: Raw) -> Draft:
-    kept = {key: value for key, value in parent.items() if key not in _NOT_INHERITED}
-    if connection := kept.get("gardenClientConnection"):
-        kept["gardenClientConnection"] = {
-            key: value for key, value in connection.items() if key not in _NOT_INHERITED_CONNECTION
-        }
-    return kept
 
 
 def _named(name: str) -> Draft:

@@ -13,7 +13,14 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.api.timestamps import TimestampError, format_time, parse_time
-from webhook.controllers.managedseed import bootstrap, deletion, gardenlet, secrets, status
+from webhook.controllers.managedseed import (
+    bootstrap,
+    deletion,
+    gardenlet,
+    parents,
+    secrets,
+    status,
+)
 from webhook.controllers.managedseed import seed as rendering
 from webhook.controllers.managedseed.status import Said
 from webhook.runtime.actions import NOTHING, Action, Emit, Patch, Plan, Refusal, Remote
@@ -81,13 +88,13 @@ def _shoot_of(managed_seed: ManagedSeed, snapshot: Snapshot) -> Shoot | None:
     return snapshot.get(Shoot, ObjectKey(managed_seed.namespace, reference.name))
 
 
-def _as_it_is(managed_seed: ManagedSeed, seed: Seed | None, told: Said) -> Said:
+def _as_it_is(managed_seed: ManagedSeed, seed: Seed | None, told: Said, note: str = "") -> Said:
     """Say whether the Seed is there while its Shoot is not ready for changes."""
     if seed is None:
         return status.not_registered("WaitingForShoot", told.message)
     if seed.is_deleting:
         return status.not_registered("SeedDeleting", f"Seed {seed.name} is being deleted")
-    return status.registered(managed_seed)
+    return status.registered(managed_seed, note)
 
 
 def _register(
@@ -166,36 +173,20 @@ def _deploy(
     if seed is None:
         told = status.not_registered("WaitingForGardenlet", "the gardenlet has not registered it")
         return Outcome(told, backups, observed=True, requeue_after=SYNC_SECONDS)
-    told = _as_it_is(managed_seed, seed, Said("", "", "", ""))
+    told = _as_it_is(managed_seed, seed, Said("", "", "", ""), parents.note(raw, shoot, snapshot))
     return Outcome(told, backups, observed=True, requeue_after=SYNC_SECONDS)
 
 
 def _render(
     managed_seed: ManagedSeed, raw: Draft, shoot: Shoot, kubeconfig: str | None, snapshot: Snapshot
 ) -> list[Any]:
-    given: Draft = (raw.get("spec") or {}).get("gardenlet") or {}
-    parent = _parent(shoot, snapshot) if given.get("mergeWithParent", True) else None
+    given = parents.merged(raw, shoot, snapshot)
     template, _ = rendering.template_of(raw)
     wanted = rendering.complete(template, managed_seed, shoot)
     config = gardenlet.configuration(
-        managed_seed,
-        given.get("config") or {},
-        (parent or {}).get("config"),
-        wanted,
-        bootstraps=kubeconfig is not None,
+        managed_seed, given.config, wanted, bootstraps=kubeconfig is not None
     )
-    deployment = gardenlet.merge(
-        (parent or {}).get("deployment") or {}, given.get("deployment") or {}
-    )
-    return [*gardenlet.manifests(shoot, config, deployment, kubeconfig)]
-
-
-def _parent(shoot: Shoot, snapshot: Snapshot) -> Draft | None:
-    """Find the gardenlet of the seed that hosts the Shoot, as far as a ManagedSeed tells it."""
-    key = ObjectKey(shoot.namespace, shoot.spec.seed_name)
-    raw = snapshot.raw(ManagedSeed, key) if shoot.spec.seed_name else None
-    found: Draft | None = ((raw or {}).get("spec") or {}).get("gardenlet")
-    return found
+    return [*gardenlet.manifests(shoot, config, given.deployment, kubeconfig)]
 
 
 def _is_applied(managed_seed: ManagedSeed, note: str, snapshot: Snapshot) -> bool:

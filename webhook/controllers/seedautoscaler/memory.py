@@ -30,6 +30,7 @@ from webhook.domain.autoscale import (
 )
 
 _TYPES: Final[Mapping[str, PolicyType]] = {
+    "Replicas": "Replicas",
     "Seeds": "Replicas",
     "Pods": "Replicas",
     "Percent": "Percent",
