@@ -7,6 +7,7 @@ from webhook.controllers.capacity import CAPACITY
 from webhook.controllers.care import CARE
 from webhook.controllers.managedseed.controller import MANAGED_SEED
 from webhook.controllers.managedseedset.controller import MANAGED_SEED_SET
+from webhook.controllers.pools.controller import POOLS
 from webhook.controllers.regions import REGIONS
 from webhook.controllers.scaling.floors import FLOORS
 from webhook.controllers.scaling.standing import STANDING
@@ -23,5 +24,6 @@ CONTROLLERS: Final[tuple[Controller, ...]] = (
     *BRIDGE,
     STANDING,
     *FLOORS,
+    *POOLS,
 )
 """Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""

@@ -1,6 +1,7 @@
 """The machine sets of a pool's zones, counted as permits count them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -95,12 +96,21 @@ def settle(record: Record, sets: Iterable[MachineSet], now: datetime) -> Record:
     """Drop the grants that have come true or never will.
 
     A set that is seen at the size granted needs no grant any more, and whoever counts from now on
-    must have seen it so. One that is not there may not be made yet: its grant goes with time.
+    must have seen it so. One that is not there may not be made yet: its grant goes with time. A
+    set has no uid while it is being made, so its first grant is by name.
     """
     record = poolrecord.drop_grants(record, poolrecord.stale_grants(record, now))
     for owned in sets:
-        grant = record.grants.get(identity(owned))
+        if owned.name in record.grants:
+            record = _by_uid(record, owned)
+        grant = record.grants.get(owned.uid)
         if grant is not None and grant.size == owned.spec.replicas:
-            record = poolrecord.drop_grants(record, [identity(owned)])
+            record = poolrecord.drop_grants(record, [owned.uid])
             record = poolrecord.see(record, MachineSet.__name__, owned.resource_version)
     return record
+
+
+def _by_uid(record: Record, owned: MachineSet) -> Record:
+    grants = {**record.grants}
+    first = grants.pop(owned.name)
+    return replace(record, grants={owned.uid: first, **grants})

@@ -16,6 +16,7 @@ V = TypeVar("V")
 E = TypeVar("E", bound=Model)
 
 _PREFIX: Final = "espalier-pool-"
+_NAMES: Final = ("targets", "zones", "grants", "heldOut", "seenThrough", "disagreeing")
 _UNFIT: Final = re.compile(r"[^a-z0-9-]+")
 
 
@@ -41,6 +42,7 @@ def decode(config_map: ConfigMap) -> Record | None:
         zones=_entries(config_map, "zones", ZoneState),
         grants=_entries(config_map, "grants", Grant),
         held_out=_entries(config_map, "heldOut", HeldOut),
+        disagreeing=config_map.data.get("disagreeing", ""),
         seen_through=_section(config_map, "seenThrough", dict[str, str]),
         version=config_map.resource_version,
     )
@@ -66,7 +68,14 @@ def encode(record: Record, namespace: str) -> Draft:
     data = {
         name: msgspec.json.encode(content).decode() for name, content in sections.items() if content
     }
+    if record.disagreeing:
+        data["disagreeing"] = record.disagreeing
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def change(record: Record, namespace: str) -> Draft:
+    """Write what a record says as a merge patch, so that what it no longer says goes."""
+    return {"data": {**dict.fromkeys(_NAMES), **encode(record, namespace)["data"]}}
 
 
 def _section(config_map: ConfigMap, name: str, shape: type[V]) -> V:

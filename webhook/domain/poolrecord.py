@@ -51,6 +51,8 @@ class ZoneState(Model):
     """The machine's uid and the time, so that one failure is counted once."""
     on_trial: bool = False
     """Whether, after `until`, the zone has still to show that one machine joins."""
+    backed_off: str = ""
+    """Since when cluster-autoscaler says that it avoids the zone; empty while it does not."""
 
 
 class Grant(Model):
@@ -82,6 +84,8 @@ class Record:
     """By the uid of a MachineSet."""
     held_out: Mapping[str, HeldOut] = field(default_factory=dict)
     """By MachineDeployment."""
+    disagreeing: str = ""
+    """Since when the zones have given different numbers for the pool; empty while they agree."""
     seen_through: Mapping[str, str] = field(default_factory=dict)
     """By kind, the version that a cache must have reached to be counted from."""
     version: str = ""
@@ -92,15 +96,15 @@ class Record:
         state = self.zones.get(zone)
         if state is None:
             return "good"
-        if now < parse_instant(state.until):
+        if state.backed_off or now < parse_instant(state.until):
             return "bad"
         return "trial" if state.on_trial else "good"
 
 
-def parse_instant(text: str) -> datetime:
+def parse_instant(text: str | None) -> datetime:
     """Read a time of the record; one that cannot be read is long past."""
     try:
-        return timestamps.parse_time(text)
+        return timestamps.parse_time(text or "")
     except timestamps.TimestampError:
         return _EPOCH
 

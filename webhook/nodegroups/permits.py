@@ -18,7 +18,7 @@ from webhook.api.versions import ordinal
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError
 from webhook.cluster.requests import Selection
-from webhook.domain import fleets, permits, poolrecord, pools
+from webhook.domain import fleets, machines, permits, poolrecord, pools
 from webhook.domain.permits import Wish
 from webhook.domain.poolrecord import Record
 from webhook.domain.pools import Pool, PoolKey
@@ -34,6 +34,8 @@ SECONDS: Final = 2.0
 T = TypeVar("T", bound=Object)
 
 _SET: Final = MachineSet.__name__
+_LOOKS: Final = 10
+_PAUSE: Final = 0.03
 
 
 class Showing(Protocol):
@@ -79,6 +81,7 @@ class Granter:
             seen = await self._look(grant)
             if seen is None:
                 return grant.size
+            await self._catch_up(seen)
             decide = partial(self._decide, grant, seen)
             try:
                 if dry_run:
@@ -86,6 +89,17 @@ class Granter:
                 return await self._records.change(grant.pool, decide, SECONDS)
             except OutdatedError:
                 continue
+
+    async def _catch_up(self, seen: _Seen) -> None:
+        """Give memory a moment to show the machines that are reported to serve.
+
+        Whoever is refused for what we have not seen yet would have to be woken again.
+        """
+        for _ in range(_LOOKS):
+            snapshot = self._cache.snapshot()
+            if not any(_is_ahead(owned, snapshot) for owned in seen.sets):
+                return
+            await self._clock.sleep(_PAUSE)
 
     def _decide(self, grant: Grant, seen: _Seen, record: Record) -> tuple[Record, int]:
         if ordinal(record.seen_through.get(_SET, "")) > ordinal(seen.version):
@@ -148,3 +162,9 @@ class Granter:
             if not page.token:
                 return found, page.version
             token = page.token
+
+
+def _is_ahead(owned: MachineSet, snapshot: Snapshot) -> bool:
+    """Tell whether the API server knows of more machines that serve than memory does."""
+    serving = sum(machines.is_available(each) for each in snapshot.children(Machine, owned))
+    return serving < min(owned.status.available_replicas, owned.spec.replicas)
