@@ -4,7 +4,9 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -49,7 +51,10 @@ async def _run(rounds: int) -> dict[str, Any]:
             servers: dict[str, Server] = {"embedded": embedded, "real": real}
             for name, server in servers.items():
                 await _prepare(server)
-                rates[name] = {"creates": [await _with(server, _fill)], "gets": [], "lists": []}
+                rates[name] = {what: [] for what in AIMS}
+            for numbers in _shares(rounds):
+                for name, server in servers.items():
+                    rates[name]["creates"].append(await _with(server, partial(_fill, numbers)))
             for _ in range(rounds):
                 for name, server in servers.items():
                     rates[name]["gets"].append(await _with(server, _get))
@@ -90,9 +95,15 @@ async def _prepare(server: Server) -> None:
     await server.kubectl("wait", "--for=condition=Established", f"crd/{name}")
 
 
-async def _fill(session: aiohttp.ClientSession) -> float:
-    """Create all Shoots and return how many a second."""
-    bodies = [json.dumps(make_shoot(number)).encode() for number in range(SHOOTS)]
+def _shares(rounds: int) -> Iterator[range]:
+    """Divide the Shoots over rounds, so that the servers take turns in filling up."""
+    edges = [SHOOTS * number // rounds for number in range(rounds + 1)]
+    return (range(*edge) for edge in pairwise(edges))
+
+
+async def _fill(numbers: range, session: aiohttp.ClientSession) -> float:
+    """Create a share of the Shoots and return how many a second."""
+    bodies = [json.dumps(make_shoot(number)).encode() for number in numbers]
 
     async def work() -> None:
         while bodies:
@@ -104,7 +115,7 @@ async def _fill(session: aiohttp.ClientSession) -> float:
 
     begun = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(WORKERS)))
-    return SHOOTS / (time.perf_counter() - begun)
+    return len(numbers) / (time.perf_counter() - begun)
 
 
 async def _get(session: aiohttp.ClientSession) -> float:

@@ -1,12 +1,14 @@
 """What every test can ask for, and what a run says at its end."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import settings
 
-from tests.planes import IN_CI, embedded_server, gardener_server, not_run, real_server
+from tests.planes import IN_CI, embedded_server, gardener_server, give_up, not_run, real_server
+from webhook.planes.errors import NotBuiltError
 
 __all__ = ["embedded_server", "gardener_server", "real_server"]
 
@@ -14,6 +16,28 @@ __all__ = ["embedded_server", "gardener_server", "real_server"]
 settings.register_profile("run", deadline=None, derandomize=True)
 settings.register_profile("soak", deadline=None, max_examples=2_000)
 settings.load_profile("soak" if os.environ.get("ESPALIER_SOAK") else "run")
+
+
+@contextmanager
+def _where_built() -> Iterator[None]:
+    try:
+        yield
+    except NotBuiltError as error:
+        give_up(str(error))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """Leave out a test whose fixtures ask for a real part, such as kubectl, that is not built."""
+    with _where_built():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Leave out a test that asks for a real part that is not built."""
+    with _where_built():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

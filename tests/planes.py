@@ -20,7 +20,7 @@ def require_parts(*names: str) -> None:
     """Skip the test where real parts are not built; in CI that is a failure."""
     lacking = [part.name for part in PARTS if part.name in names and missing(part)]
     if lacking:
-        _give_up(f"the real {' and '.join(lacking)} not built: run `make real`")
+        give_up(f"the real {' and '.join(lacking)} not built: run `make real`")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -56,7 +56,8 @@ def not_run(skipped: Iterable[pytest.TestReport]) -> Sequence[str]:
     return [f"{count} not run: {reason}" for reason, count in sorted(reasons.items())]
 
 
-def _give_up(reason: str) -> NoReturn:
+def give_up(reason: str) -> NoReturn:
+    """Leave a test out where something is not built; in CI that is a failure."""
     if IN_CI:
         pytest.fail(reason)
     pytest.skip(reason)

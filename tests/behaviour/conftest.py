@@ -19,12 +19,14 @@ def server(request):
 
 
 @pytest.fixture
-async def namespace(server):
+async def namespace(session):
     """A namespace of the test's own."""
     name = f"test-{uuid4().hex[:8]}"
-    await server.kubectl("create", "-f", "-", input=make_namespace(name))
+    async with session.post("/api/v1/namespaces", json=make_namespace(name)) as response:
+        assert response.status == 201, await response.text()
     yield name
-    await server.kubectl("delete", "namespace", name, "--wait=false")
+    async with session.delete(f"/api/v1/namespaces/{name}") as response:
+        assert response.status in (200, 202), await response.text()
 
 
 @pytest.fixture

@@ -64,11 +64,140 @@ EVENT = {
     "lastTimestamp": "2026-01-01T00:00:00Z",
     "source": {"component": "painter"},
 }
-POD = {
+POD: Manifest = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "pod"},
     "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+BOUND_POD = {
+    **POD,
+    "metadata": {"name": "pod", "labels": {"app": "a"}},
+    "spec": {"nodeName": "{ns}-node", **POD["spec"]},
+}
+NEW_EVENT = {
+    "apiVersion": "events.k8s.io/v1",
+    "kind": "Event",
+    "metadata": {"name": "new"},
+    "eventTime": "2026-01-01T00:00:00.000001Z",
+    "reportingController": "painter",
+    "reportingInstance": "painter-0",
+    "action": "Paint",
+    "reason": "Painted",
+    "regarding": {"apiVersion": "v1", "kind": "ConfigMap", "name": "two", "namespace": "{ns}"},
+    "note": "The map is red now",
+    "type": "Normal",
+}
+STATEFUL_SET = {
+    "apiVersion": "apps/v1",
+    "kind": "StatefulSet",
+    "metadata": {"name": "set"},
+    "spec": {**deployment()["spec"], "serviceName": "s", "replicas": 1},
+}
+NETWORK_POLICY = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "closed"},
+    "spec": {
+        "podSelector": {"matchLabels": {"app": "a"}},
+        "ingress": [{"from": [{"podSelector": {}}], "ports": [{"port": 80}]}],
+    },
+}
+LEASE = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "lease"},
+    "spec": {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 15,
+        "renewTime": "2026-01-01T00:00:00.000001Z",
+    },
+}
+REVISION = {
+    "apiVersion": "apps/v1",
+    "kind": "ControllerRevision",
+    "metadata": {"name": "revision"},
+    "revision": 3,
+    "data": {"spec": {"any": ["thing"]}},
+}
+WEBHOOKS = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingWebhookConfiguration",
+    "metadata": {"name": "{ns}"},
+    "webhooks": [
+        {
+            "name": "none.example.com",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "clientConfig": {"url": "https://localhost:1/"},
+            "rules": [
+                {
+                    "apiGroups": ["{group}"],
+                    "apiVersions": ["*"],
+                    "resources": ["nothing"],
+                    "operations": ["CREATE"],
+                }
+            ],
+        }
+    ],
+}
+TOKEN_REVIEW = {
+    "apiVersion": "authentication.k8s.io/v1",
+    "kind": "TokenReview",
+    "spec": {"token": "no.such.token"},
+}
+
+
+def review(kind: str, **spec: Any) -> Manifest:
+    """A question whether somebody may read the story's config maps."""
+    attributes = {"namespace": "{ns}", "verb": "get", "resource": "configmaps"}
+    return {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": kind,
+        "spec": {"resourceAttributes": attributes, **spec},
+    }
+
+
+def gadget(version: str, name: str, **spec: Any) -> Manifest:
+    return {
+        "apiVersion": f"{{group}}/{version}",
+        "kind": "Gadget",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def _version(name: str, own: str, **more: Any) -> Manifest:
+    """A version with a field that all have, and one of its own."""
+    count = {"type": "integer", "default": 1}
+    spec = {"type": "object", "properties": {"age": count, own: count}}
+    return {
+        "name": name,
+        "served": True,
+        "storage": False,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+        "additionalPrinterColumns": [
+            {"name": name.title(), "type": "integer", "jsonPath": f".spec.{name}"}
+            for name in ("age", own)
+        ],
+        **more,
+    }
+
+
+VERSIONED = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "gadgets.{group}"},
+    "spec": {
+        "group": "{group}",
+        "scope": "Namespaced",
+        "names": {"plural": "gadgets", "kind": "Gadget", "shortNames": ["gd"]},
+        "versions": [
+            _version("v1", "size", storage=True),
+            _version("v1beta1", "years", deprecated=True),
+            _version("v1alpha1", "size", served=False),
+        ],
+    },
 }
 ADD_WIDGET = Step("apply -f -", widget("one", spec={"parts": [{"name": "a", "count": 1}]}))
 
@@ -105,6 +234,7 @@ STORIES = (
             "patch widgets.{group} one --type=merge --subresource=status "
             '-p {"status":{"replicas":2}}',
             "get widgets.{group} one --subresource=scale -o yaml",
+            "get widgets.{group} one --subresource=scale",
             "get widgets.{group} one -o yaml",
             "delete widgets.{group} one",
             "get widgets.{group} one",
@@ -356,6 +486,164 @@ STORIES = (
                 {**config_map(), "metadata": {"generateName": "made-", "labels": {"own": ""}}},
             ),
             "get configmaps -l own -o jsonpath={.items[0].metadata.generateName}",
+        ),
+    ),
+    Story(
+        "built-in kinds are described",
+        run(
+            Step("create -f -", POD),
+            "describe pod pod",
+            "delete pod pod",
+            "create service clusterip s --tcp=80:8080",
+            "describe service s",
+            Step("create -f -", NODE),
+            "describe node {ns}-node",
+            "delete node {ns}-node",
+            Step("create -f -", STATEFUL_SET),
+            "describe statefulset set",
+            "create serviceaccount robot",
+            "describe serviceaccount robot",
+            "create role reader --verb=get,list --resource=configmaps",
+            "create rolebinding reading --role=reader --serviceaccount={ns}:robot",
+            "describe rolebinding reading",
+            "create poddisruptionbudget b --selector=app=a --max-unavailable=50%",
+            "describe poddisruptionbudget b --show-events=false",
+            Step("create -f -", NETWORK_POLICY),
+            "describe networkpolicy closed",
+            "autoscale statefulset set --min=1 --max=3 --cpu-percent=80",
+            "describe horizontalpodautoscaler set",
+            Step("create -f -", LEASE),
+            "describe lease lease",
+            "describe crd widgets.{group}",
+        ),
+    ),
+    Story(
+        "all other built-in kinds are shown in their columns",
+        run(
+            Step("create -f -", STATEFUL_SET),
+            "get statefulsets",
+            "scale statefulset set --replicas=2",
+            "get statefulset set -o wide",
+            Step("create -f -", REVISION),
+            "get controllerrevisions",
+            Step("create -f -", NETWORK_POLICY),
+            "get networkpolicies",
+            "autoscale statefulset set --min=1 --max=3 --cpu-percent=80",
+            "get horizontalpodautoscalers",
+            Step("create -f -", LEASE),
+            "get leases",
+            "create secret generic s --from-literal=a=b",
+            "get secrets",
+            "create clusterrole {ns} --verb=get --resource=nodes",
+            "get clusterrole {ns}",
+            "create clusterrolebinding {ns} --clusterrole={ns} --group=readers",
+            "get clusterrolebinding {ns} -o wide",
+            "delete clusterrole/{ns} clusterrolebinding/{ns}",
+            Step("create -f -", WEBHOOKS),
+            "get validatingwebhookconfiguration {ns}",
+            "get validatingwebhookconfiguration {ns} -o yaml",
+            "delete validatingwebhookconfiguration {ns}",
+        ),
+    ),
+    Story(
+        "what somebody may do is listed",
+        run(
+            "auth can-i --list --as=eve",
+            "create role reader --verb=get,list --resource=configmaps",
+            "create role one --verb=update --resource=secrets --resource-name=key",
+            "create rolebinding reading --role=reader --user=eve",
+            "create rolebinding writing --role=one --user=eve",
+            "auth can-i --list --as=eve",
+            "auth can-i update secret/key --as=eve",
+            "auth can-i update secret/other --as=eve",
+            "auth can-i get /metrics --as=eve",
+            "auth can-i get pods --subresource=log --as=eve",
+            Step("create -f - -o yaml", review("SelfSubjectAccessReview")),
+            Step("create -f - -o yaml", review("SubjectAccessReview", user="eve")),
+            Step("create -f - -o yaml", review("SubjectAccessReview", user="bob")),
+            Step("create -f - -o yaml", TOKEN_REVIEW),
+        ),
+    ),
+    Story(
+        "an event is one in both of its groups",
+        run(
+            Step("create -f -", EVENT),
+            "get events.events.k8s.io",
+            "get events.events.k8s.io event -o yaml",
+            Step("create -f -", NEW_EVENT),
+            "get events.v1. new -o yaml",
+            "get events.events.k8s.io new -o yaml",
+            "get events -o name",
+            "events",
+            "get events.events.k8s.io --field-selector=reason=Painted -o name",
+            "get events.events.k8s.io --field-selector=regarding.name=two -o name",
+            'patch events.events.k8s.io event --type=merge -p {"note":"Blue"}',
+            "get events.v1. event -o jsonpath={.message}",
+            "delete events.events.k8s.io event",
+            "get events -o name",
+        ),
+    ),
+    Story(
+        "a resource of several versions",
+        run(
+            Step("create -f -", VERSIONED),
+            "wait crd/gadgets.{group} --for=condition=Established --timeout=10s",
+            Step("create -f -", gadget("v1", "new", age=3)),
+            Step("create -f -", gadget("v1beta1", "old", years=3)),
+            Step("create -f -", gadget("v1beta1", "bad", size=3)),
+            Step("create -f -", gadget("v1alpha1", "gone")),
+            "get gadgets.v1.{group}",
+            "get gadgets.v1beta1.{group}",
+            "get gadgets.v1.{group} old -o yaml",
+            "get gadgets.v1beta1.{group} new -o yaml",
+            'patch gadgets.v1beta1.{group} new --type=merge -p {"metadata":{"labels":{"a":"b"}}}',
+            "get gadgets.v1.{group} new -o yaml --show-managed-fields",
+            "get crd gadgets.{group} -o jsonpath={.status.storedVersions}",
+            "delete crd gadgets.{group}",
+        ),
+    ),
+    Story(
+        "everything that was applied can be changed",
+        run(
+            ADD_WIDGET,
+            "apply view-last-applied widgets.{group} one",
+            Step("edit widgets.{group} one", editor="s/size: small/size: large/"),
+            Step("edit widgets.{group} one", editor="s/size: large/size: huge/"),
+            Step("replace -f -", widget("one", spec={"size": "small"})),
+            Step("replace --force -f -", widget("one", spec={"size": "small"})),
+            Step("replace -f -", widget("none")),
+            "annotate widgets.{group} one note=a",
+            "annotate widgets.{group} one note-",
+            "label widgets.{group} one colour=red",
+            "label widgets.{group} one colour-",
+            "label widgets.{group} one bad/key/=x",
+            Step("diff --server-side -f -", widget("one", spec={"size": "large"})),
+            Step("apply --dry-run=server -f -", widget("one", spec={"size": "large"})),
+            "create deployment d --image=nginx",
+            "rollout restart deployment d",
+            "rollout pause deployment d",
+            "set resources deployment d --limits=cpu=1",
+            'patch deployment d --type=strategic -p {"spec":{"template":{"spec":'
+            '{"containers":[{"$patch":"replace"},{"name":"only","image":"o"}]}}}}',
+            "get deployment d -o jsonpath={.spec.template.spec.containers}",
+            'patch deployment d --subresource=scale --type=merge -p {"spec":{"replicas":7}}',
+            "get deployment d --subresource=scale",
+            "delete deployment d --cascade=foreground --timeout=20s",
+        ),
+    ),
+    Story(
+        "pods are evicted unless a budget forbids it",
+        run(
+            Step("create -f -", NODE),
+            Step("create -f -", BOUND_POD),
+            "create poddisruptionbudget b --selector=app=a --min-available=1",
+            "wait poddisruptionbudget/b --for=jsonpath={.status.expectedPods}=1 --timeout=20s",
+            "drain {ns}-node --force --grace-period=0 --timeout=2s",
+            "delete poddisruptionbudget b",
+            "drain {ns}-node --force --grace-period=0 --timeout=20s",
+            "get pods",
+            "uncordon {ns}-node",
+            "delete node {ns}-node",
         ),
     ),
 )

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ import orjson
 
 from tests.behaviour.samples import make_definition, make_namespace
 from tests.behaviour.stories import Step, Story
+from webhook.planes.kubectl import Kubectl
 
 _VOLATILE = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
@@ -20,6 +22,8 @@ _VOLATILE = (
     (re.compile(r"\b(\d+d)?(\d+h)?(\d+m)?\d+s\b|\b\d+d\b"), "AGE"),
     (re.compile(r"\b10\.\d+\.\d+\.\d+\b"), "ADDRESS"),
     (re.compile(r"/tmp/\S+"), "FILE"),
+    (re.compile(r"(kube-api-access-)[a-z0-9]{5}"), r"\1RANDOM"),
+    (re.compile(r"\w\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "), ""),
     (re.compile(r"(made-)[a-z0-9]{5}"), r"\1RANDOM"),
     (re.compile(r"https://127\.0\.0\.1:\d+"), "SERVER"),
     (re.compile(r"(replicationcontroller|daemonset|job|cronjob)\S*\s.*\n"), ""),
@@ -32,14 +36,14 @@ _VOLATILE = (
 class Teller:
     """Tells stories to one server, each in a place of its own."""
 
-    def __init__(self, server: Any, folder: Any) -> None:
-        self._server = server
+    def __init__(self, kubectl: Kubectl, folder: Path) -> None:
+        self._kubectl = kubectl
         self._folder = folder
         self._namespace = f"test-{uuid4().hex[:8]}"
         self._group = f"{self._namespace}.example.com"
 
     async def tell(self, story: Story) -> list[dict[str, Any]]:
-        kubectl = self._server.kubectl
+        kubectl = self._kubectl
         objects = [make_namespace(self._namespace), make_definition(self._group)]
         await kubectl("create", "-f", "-", input=objects)
         definition = f"crd/widgets.{self._group}"
@@ -57,7 +61,7 @@ class Teller:
     async def _until_documented(self) -> None:
         path = f"/openapi/v3/apis/{self._group}/v1"
         async with asyncio.timeout(30):
-            while (await self._server.kubectl("get", "--raw", path, check=False)).code:  # noqa: ASYNC110
+            while (await self._kubectl("get", "--raw", path, check=False)).code:  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
 
     async def _take(self, step: Step) -> dict[str, Any]:
@@ -69,7 +73,7 @@ class Teller:
             )
         if step.editor:
             arguments = await self._edit(step, arguments)
-        done = await self._server.kubectl(
+        done = await self._kubectl(
             *arguments, "-n", self._namespace, input=given, check=False, timeout=50
         )
         return {
@@ -84,7 +88,7 @@ class Teller:
 
     async def _with_uids(self, text: str) -> str:
         for name in re.findall(r"{uid:(\w+)}", text):
-            found = await self._server.kubectl(
+            found = await self._kubectl(
                 "get", "configmap", name, "-n", self._namespace, "-o", "jsonpath={.metadata.uid}"
             )
             text = text.replace(f"{{uid:{name}}}", found.stdout)

@@ -1,22 +1,28 @@
-"""What people do with kubectl looks the same on both servers, to the letter."""
+"""What people do with kubectl, old and new, looks the same on both servers, to the letter."""
+
+from dataclasses import replace
 
 import pytest
 
 from tests.behaviour.records import Record
 from tests.behaviour.stories import STORIES
 from tests.behaviour.telling import Teller
+from tests.planes import require_parts
 from webhook.planes.kubernetes import Kubernetes
 
 pytestmark = pytest.mark.timeout(180)
-RECORD = Record("stories")
+RECORDS = {name: Record(f"stories-{name}") for name in ("kubectl", "kubectl-1.32")}
 
 
+@pytest.mark.parametrize("binary", RECORDS)
 @pytest.mark.parametrize("story", [pytest.param(story, id=story.id) for story in STORIES])
-async def test_story(server, story, tmp_path, monkeypatch):
+async def test_story(server, story, binary, tmp_path, monkeypatch):
+    require_parts("kubernetes" if binary == "kubectl" else binary)
     monkeypatch.setenv("EDITOR", str(tmp_path / "editor"))
-    told = await Teller(server, tmp_path).tell(story)
-    RECORD.check(story.id, told, is_real=isinstance(server, Kubernetes))
+    told = await Teller(replace(server.kubectl, binary=binary), tmp_path).tell(story)
+    RECORDS[binary].check(story.id, told, is_real=isinstance(server, Kubernetes))
 
 
-def test_every_story_is_recorded():
-    assert RECORD.keys == {story.id for story in STORIES}
+@pytest.mark.parametrize("binary", RECORDS)
+def test_every_story_is_recorded(binary):
+    assert RECORDS[binary].keys == {story.id for story in STORIES}

@@ -140,7 +140,8 @@ def settle(obj: Object, resource: Resource) -> list[str]:
     schema = resource.schema
     if resource.builtin is not None:
         found = [f'unknown field "{path}"' for path in schema.prune(obj, is_resource=False)]
-        defaults.fill(resource.storage, obj)
+        if resource.stored is None:
+            defaults.fill(resource.storage, obj)
         written = encoding.encoded(obj, component(resource.builtin.model))
         obj.clear()
         obj.update(written)

@@ -4,17 +4,18 @@ import asyncio
 import logging
 from typing import Any, Final
 
-from webhook.apiserver import meta
+from webhook.apiserver import conversion, meta, strategies
 from webhook.apiserver.collection import DELETED, Change
 from webhook.apiserver.core import Core
-from webhook.apiserver.entries import Entry
+from webhook.apiserver.entries import Entry, encode
+from webhook.apiserver.fields import fields_of
+from webhook.apiserver.registry import stored_version
 from webhook.apiserver.storage import StaleError
 
 logger = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 STORAGE: Final = "customresourcedefinitions.apiextensions.k8s.io"
-CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class Definitions:
@@ -29,6 +30,7 @@ class Definitions:
         """Serve what is stored, and listen for what changes."""
         for entry in self._collection.current(""):
             self._serve(entry)
+            self._settle_objects(entry.decode())
         self._collection.listeners.add(self._hear)
 
     async def stop(self) -> None:
@@ -43,6 +45,9 @@ class Definitions:
             self._core.store.collection(change.new.name).end_watches()
             return
         self._serve(change.new)
+        if change.old is not None and _schema(change.old) != _schema(change.new):
+            self._settle_objects(change.new.decode())
+            self._core.store.collection(change.new.name).end_watches()
         task = asyncio.get_running_loop().create_task(self._reconcile(change.new.key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -51,6 +56,23 @@ class Definitions:
         crd = entry.decode()
         if _is_true(crd, "Established"):
             self._core.registry.put_definition(crd)
+
+    def _settle_objects(self, crd: Object) -> None:
+        """Show stored objects as the schema of today has them, without writing them anew.
+
+        What a definition of the first generation stored is as its schema wants it.
+        """
+        if crd["metadata"].get("generation", 1) == 1:
+            return
+        stored = stored_version(crd)
+        collection = self._core.store.collection(stored.storage)
+        for entry in list(collection.current("")):
+            obj = entry.decode()
+            obj["apiVersion"] = stored.api_version
+            conversion.settle(stored, obj)
+            if (data := encode(obj)) != entry.data:
+                fields = fields_of(self._core.registry, stored.storage, obj)
+                collection.load(Entry(obj, data, entry.rv, fields))
 
     async def _reconcile(self, key: str) -> None:
         """Accept the names, establish, and clear away; one write at a time, until it holds."""
@@ -68,7 +90,7 @@ class Definitions:
 
     async def _terminate(self, entry: Entry, crd: Object) -> None:
         finalizers = crd["metadata"].get("finalizers") or []
-        if CLEANUP not in finalizers:
+        if strategies.CLEANUP not in finalizers:
             return
         spec = crd["spec"]
         instances = self._core.store.collection(f"{spec['names']['plural']}.{spec['group']}")
@@ -79,11 +101,15 @@ class Definitions:
                 logger.debug("object changed while it was cleared away")
         if len(instances.entries) > 0:
             return
-        crd["metadata"]["finalizers"] = [one for one in finalizers if one != CLEANUP]
+        crd["metadata"]["finalizers"] = [one for one in finalizers if one != strategies.CLEANUP]
         if crd["metadata"]["finalizers"]:
             await self._core.store.put(self._collection, crd, entry)
         else:
             await self._core.store.remove(self._collection, entry)
+
+
+def _schema(definition: Entry) -> Any:
+    return stored_version(definition.decode()).raw_schema
 
 
 def _is_true(crd: Object, kind: str) -> bool:
@@ -92,8 +118,8 @@ def _is_true(crd: Object, kind: str) -> bool:
 
 
 def _settle(crd: Object, core: Core) -> bool:
-    """Bring status and finalizers up to date; False if they are."""
-    before = (crd.get("status"), list(crd["metadata"].get("finalizers") or ()))
+    """Bring the status up to date; False if it is."""
+    before = crd.get("status")
     now = meta.timestamp(core.now())
     status: Object = dict(crd.get("status") or {})
     conditions = [dict(one) for one in status.get("conditions") or ()]
@@ -115,10 +141,7 @@ def _settle(crd: Object, core: Core) -> bool:
         "acceptedNames": crd["spec"]["names"],
         "storedVersions": versions,
     }
-    finalizers = crd["metadata"].setdefault("finalizers", [])
-    if CLEANUP not in finalizers:
-        finalizers.append(CLEANUP)
-    return before != (crd["status"], finalizers)
+    return bool(before != crd["status"])
 
 
 def _set(conditions: list[Object], kind: str, reason: str, message: str, now: str) -> None:

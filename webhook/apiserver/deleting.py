@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from webhook.api import fielderrors, status
 from webhook.api.status import Qualified
-from webhook.apiserver import bodies, meta, reading, strategies
+from webhook.apiserver import bodies, conversion, meta, reading, strategies
 from webhook.apiserver.admission import DELETE, Attributes
 from webhook.apiserver.calls import META_GROUP, Call, dry_run_errors
 from webhook.apiserver.core import Core
@@ -131,7 +131,7 @@ async def _delete(core: Core, call: Call, entry: Entry, options: DeleteOptions) 
         call,
         DELETE,
         None,
-        entry.decode(),
+        conversion.decoded(call.resource, entry),
         options.to_object(),
         options.dry_run,
         # Webhooks are not told the names of what a whole collection loses.
@@ -141,7 +141,7 @@ async def _delete(core: Core, call: Call, entry: Entry, options: DeleteOptions) 
     await core.admission.mutate(attributes)
     await core.admission.validate(attributes)
     metadata = obj["metadata"]
-    finalizers = _finalizers(metadata.get("finalizers") or [], options)
+    finalizers = _finalizers(strategies.last_duties(call.resource, obj), options)
     grace = _grace(call.resource, obj, options)
     if not finalizers and not grace and not strategies.outlives(call.resource, obj):
         if options.dry_run:

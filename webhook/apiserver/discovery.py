@@ -1,11 +1,11 @@
 """Discovery: which groups, versions and resources there are, in the old form and the aggregated."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from webhook.apiserver.registry import Registry
 from webhook.apiserver.resources import Resource
+from webhook.apiserver.versions import priority
 
 Object = dict[str, Any]
 AGGREGATED: Final = "apidiscovery.k8s.io"
@@ -17,17 +17,6 @@ _ORDER: Final = (
     "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
     "discovery.k8s.io",
 )  # fmt: skip
-_VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?\Z")
-_STABILITY: Final = {None: 2, "beta": 1, "alpha": 0}
-
-
-def _priority(version: str) -> tuple[int, int, int, str]:
-    """Sort key of versions: stable before beta before alpha, newer first."""
-    found = _VERSION.match(version)
-    if found is None:
-        return (1, 0, 0, version)
-    stability = _STABILITY[found[2]]
-    return (0, -stability * 1_000_000 - int(found[1]), -int(found[3] or 0), "")
 
 
 def groups(registry: Registry) -> dict[str, list[str]]:
@@ -37,7 +26,7 @@ def groups(registry: Registry) -> dict[str, list[str]]:
         found.setdefault(resource.group, set()).add(resource.version)
     known = [group for group in _ORDER if group in found]
     ordered = known + sorted(group for group in found if group not in _ORDER)
-    return {group: sorted(found[group], key=_priority) for group in ordered}
+    return {group: sorted(found[group], key=priority) for group in ordered}
 
 
 def api_versions(server_address: str) -> Object:

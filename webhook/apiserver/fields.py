@@ -70,8 +70,32 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+#: What the group events.k8s.io calls the fields of the core group, by which events are selected.
+_NEW_EVENT_FIELDS: Final = {
+    "metadata.name": "metadata.name",
+    "metadata.namespace": "metadata.namespace",
+    "reason": "reason",
+    "reportingController": "reportingComponent",
+    "type": "type",
+    **{
+        f"regarding.{name}": f"involvedObject.{name}"
+        for name in (
+            "kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath",
+        )
+    },
+}  # fmt: skip
+
+
+def _new_event_field(field: str, value: str) -> tuple[str, str]:
+    if field in _NEW_EVENT_FIELDS:
+        return _NEW_EVENT_FIELDS[field], value
+    raise SelectorError(f"field label not supported: {field}")
+
+
 def converter_for(resource: Resource) -> Callable[[str, str], tuple[str, str]]:
     """Return what refuses selectors of other fields, in the words of the resource's server."""
+    if resource.identity == "events.events.k8s.io":
+        return _new_event_field
     known = {"metadata.name", *SELECTABLE.get(resource.storage, {})}
     known |= {path.removeprefix(".") for path in resource.selectable}
     if resource.namespaced or not resource.is_custom:

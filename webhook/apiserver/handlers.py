@@ -18,6 +18,7 @@ from webhook.apiserver import (
 )
 from webhook.apiserver.calls import Call, User
 from webhook.apiserver.core import Core
+from webhook.apiserver.entries import Entry, encode
 from webhook.apiserver.requests import Target, parse_path, verb_of
 from webhook.apiserver.resources import SCALE, Resource
 from webhook.apiserver.responses import Form
@@ -77,7 +78,7 @@ class Handlers:
         if call.verb == "watch":
             return await streaming.stream(self._core, call, form, request)
         if call.target.subresource == SCALE:
-            return await self._scale(call)
+            return await self._scale(call, form)
         if call.verb in ("get", "list"):
             return self._read(call, form)
         if call.verb in ("delete", "deletecollection"):
@@ -103,12 +104,14 @@ class Handlers:
         body = responses.entry_bytes(call.resource, written.entry, form, self._core.now())
         return responses.json_response(body, 201 if written.created else 200, call.warnings)
 
-    async def _scale(self, call: Call) -> web.Response:
+    async def _scale(self, call: Call, form: Form) -> web.Response:
         if call.verb == "get":
             scale = scaling.get_scale(self._core, call)
         else:
             scale = await scaling.write_scale(self._core, call)
-        return responses.json_response(orjson.dumps(scale), warnings=call.warnings)
+        entry = Entry(scale, encode(scale), int(scale["metadata"]["resourceVersion"]), {})
+        body = responses.entry_bytes(scaling.RESOURCE, entry, form, self._core.now())
+        return responses.json_response(body, warnings=call.warnings)
 
     async def _delete(self, call: Call, form: Form) -> web.Response:
         if call.verb == "deletecollection":

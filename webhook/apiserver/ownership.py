@@ -8,7 +8,7 @@ from typing import Any
 from webhook.apiserver.builtin import encoding
 from webhook.apiserver.builtin import schemas as builtin_schemas
 from webhook.apiserver.builtin.generate import component
-from webhook.apiserver.fieldownership import schemas, sets, tracking
+from webhook.apiserver.fieldownership import merging, schemas, sets, tracking
 from webhook.apiserver.fieldownership.tracking import Application, Endpoint
 from webhook.apiserver.meta import timestamp
 from webhook.apiserver.registry import Registry
@@ -52,10 +52,28 @@ def raw_schema(resource: Resource) -> Any:
 
 def updated(where: Endpoint, live: Object, new: Object, manager: str, now: datetime) -> None:
     """Note what a plain write changes; what cannot be divided into fields, validation refuses."""
+    if not _fits_versions(where, live, new):
+        new["metadata"].pop("managedFields", None)
+        return
     try:
         tracking.updated(where, live, new, manager, timestamp(now))
     except schemas.BadItemError as error:
         logger.debug("managed fields were not kept", extra={"error": str(error)})
+
+
+def _fits_versions(where: Endpoint, live: Object, new: Object) -> bool:
+    """Tell whether every version that somebody wrote in knows all fields.
+
+    Kubernetes cannot compare objects in a version that lacks fields, and forgets all owners.
+    """
+    entries = live.get("metadata", {}).get("managedFields") or ()
+    versions = {entry.get("apiVersion") for entry in entries} - {where.api_version}
+    known = [schema for version in versions if (schema := where.schema_of(version)) is not None]
+    return not any(
+        merging.objections({**obj, "metadata": {}}, schema)
+        for schema in known
+        for obj in (live, new)
+    )
 
 
 def applied(

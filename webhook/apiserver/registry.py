@@ -1,6 +1,7 @@
 """Everything that is served: the built-in kinds and what CustomResourceDefinitions add to them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from webhook.apiserver.builtin import schemas
 from webhook.apiserver.builtin.generate import component
 from webhook.apiserver.builtin.kinds import BUILTINS, STANDARD, Builtin, GroupVersion, Subresource
 from webhook.apiserver.resources import SCALE, STATUS, Column, Resource, ScalePaths
+from webhook.apiserver.versions import priority
 
 _PART: Final = ("get", "patch", "update")
 _SCALE_BODY: Final = Subresource(SCALE, _PART, "Scale", GroupVersion("autoscaling", "v1"))
@@ -34,7 +36,9 @@ class Registry:
         self.generation = 0
         """Counts the changes, so that documents made from the registry can be kept."""
         for row in BUILTINS:
-            self._add(from_builtin(row))
+            resource = from_builtin(row)
+            stored = self._of_storage.get(resource.storage)
+            self._add(resource if stored is None else replace(resource, stored=stored))
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._resources.values())
@@ -118,33 +122,47 @@ def _builtin_schema(model: str) -> Schema:
 
 def from_definition(crd: Mapping[str, Any]) -> Iterable[Resource]:
     """Describe each served version of a custom resource."""
+    stored = stored_version(crd)
+    for version in crd["spec"]["versions"]:
+        if version["name"] == stored.version:
+            if version.get("served"):
+                yield stored
+        elif version.get("served"):
+            resource = _from_version(crd, version, stored.version)
+            differs = resource.raw_schema != stored.raw_schema
+            yield replace(resource, stored=stored) if differs else resource
+
+
+def stored_version(crd: Mapping[str, Any]) -> Resource:
+    """Describe the version that is stored, served or not."""
+    version = next(one for one in crd["spec"]["versions"] if one.get("storage"))
+    return _from_version(crd, version, version["name"])
+
+
+def _from_version(crd: Mapping[str, Any], version: Mapping[str, Any], stored: str) -> Resource:
     spec = crd["spec"]
     names = spec["names"]
-    stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
-    for version in spec["versions"]:
-        if not version.get("served"):
-            continue
-        parts = version.get("subresources") or {}
-        yield Resource(
-            group=spec["group"],
-            version=version["name"],
-            kind=names["kind"],
-            plural=names["plural"],
-            singular=names.get("singular") or names["kind"].lower(),
-            namespaced=spec["scope"] == "Namespaced",
-            verbs=STANDARD,
-            list_kind=names.get("listKind") or f"{names['kind']}List",
-            short_names=tuple(names.get("shortNames") or ()),
-            categories=tuple(names.get("categories") or ()),
-            subresources=dict(_subresources(parts)),
-            storage_version=stored,
-            columns=tuple(_columns(version)),
-            selectable=tuple(field["jsonPath"] for field in version.get("selectableFields") or ()),
-            scale=_scale(parts.get(SCALE)),
-            raw_schema=(version.get("schema") or {}).get("openAPIV3Schema") or {},
-            definition=crd["metadata"]["name"],
-            warning=_deprecation(spec, names, version),
-        )
+    parts = version.get("subresources") or {}
+    return Resource(
+        group=spec["group"],
+        version=version["name"],
+        kind=names["kind"],
+        plural=names["plural"],
+        singular=names.get("singular") or names["kind"].lower(),
+        namespaced=spec["scope"] == "Namespaced",
+        verbs=STANDARD,
+        list_kind=names.get("listKind") or f"{names['kind']}List",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=dict(_subresources(parts)),
+        storage_version=stored,
+        columns=tuple(_columns(version)),
+        selectable=tuple(field["jsonPath"] for field in version.get("selectableFields") or ()),
+        scale=_scale(parts.get(SCALE)),
+        raw_schema=(version.get("schema") or {}).get("openAPIV3Schema") or {},
+        definition=crd["metadata"]["name"],
+        warning=_deprecation(spec, names, version),
+    )
 
 
 def _subresources(parts: Mapping[str, Any]) -> Iterator[tuple[str, Subresource]]:
@@ -186,5 +204,14 @@ def _deprecation(
 ) -> str:
     if not version.get("deprecated"):
         return ""
-    default = f"{spec['group']}/{version['name']} {names['kind']} is deprecated"
-    return str(version.get("deprecationWarning") or default)
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    group, kind = spec["group"], names["kind"]
+    rank = priority(version["name"])
+    better = [
+        one["name"]
+        for one in spec["versions"]
+        if one.get("served") and not one.get("deprecated") and priority(one["name"]) < rank
+    ]
+    remedy = f"; use {group}/{min(better, key=priority)} {kind}" if better else ""
+    return f"{group}/{version['name']} {kind} is deprecated{remedy}"

@@ -50,6 +50,8 @@ class Resource:
     categories: tuple[str, ...] = ()
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
     storage_version: str = ""
+    stored: "Resource | None" = None
+    """What is stored instead, where that differs in more than the version's name."""
     generation: bool = True
     columns: tuple[Column, ...] = ()
     selectable: tuple[str, ...] = ()
@@ -85,9 +87,19 @@ class Resource:
         return self.api_version.encode()
 
     @property
+    def stored_api_version(self) -> str:
+        version = self.storage_version or self.version
+        return f"{self.group}/{version}" if self.group else version
+
+    @cached_property
+    def identity(self) -> str:
+        """The name of the kind in the tables about kinds."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @cached_property
     def storage(self) -> str:
         """The name of the collection that holds the objects."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+        return self.builtin.storage if self.builtin is not None else self.identity
 
     @cached_property
     def qualified(self) -> Qualified:

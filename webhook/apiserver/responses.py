@@ -10,7 +10,7 @@ from aiohttp import web
 
 from webhook.api import status
 from webhook.api.status import StatusError
-from webhook.apiserver import tables
+from webhook.apiserver import conversion, tables
 from webhook.apiserver.entries import Entry
 from webhook.apiserver.reading import Page
 from webhook.apiserver.resources import Resource
@@ -64,7 +64,7 @@ def entry_bytes(resource: Resource, entry: Entry, form: Form, now: datetime) -> 
         return tables.table(resource, page, form.include, now, version=form.version)
     if form.shape == "PartialObjectMetadata":
         return tables.partial_metadata(entry.decode(), form.version)
-    return entry.at(resource.api_version_bytes)
+    return conversion.shown(resource, entry).at(resource.api_version_bytes)
 
 
 def page_bytes(resource: Resource, page: Page, form: Form, now: datetime) -> bytes:
@@ -82,9 +82,10 @@ def page_bytes(resource: Resource, page: Page, form: Form, now: datetime) -> byt
         kind, version = "PartialObjectMetadataList", form.version
         items = (tables.partial_metadata(entry.decode(), version) for entry in page.entries)
     elif resource.is_custom:
-        items = (entry.at(resource.api_version_bytes) for entry in page.entries)
+        version_bytes = resource.api_version_bytes
+        items = (conversion.shown(resource, entry).at(version_bytes) for entry in page.entries)
     else:
-        items = (entry.untyped() for entry in page.entries)
+        items = (conversion.shown(resource, entry).untyped() for entry in page.entries)
     header = orjson.dumps({"kind": kind, "apiVersion": version, "metadata": metadata})
     return header[:-1] + b',"items":[' + b",".join(items) + b"]}"
 

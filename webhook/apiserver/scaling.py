@@ -4,14 +4,18 @@ from typing import Any
 
 from webhook.api import fielderrors, status
 from webhook.api.status import Qualified
-from webhook.apiserver import bodies, jsonpath, ownership, patching, reading, writing
+from webhook.apiserver import bodies, conversion, jsonpath, ownership, patching, reading, writing
 from webhook.apiserver.builtin.decoding import json_name
+from webhook.apiserver.builtin.kinds import OLD_AUTOSCALING, Builtin
 from webhook.apiserver.calls import Call, WriteOptions, manager_of, write_options
 from webhook.apiserver.core import Core
+from webhook.apiserver.registry import from_builtin
 from webhook.apiserver.resources import ScalePaths
 
 Object = dict[str, Any]
 SCALE_VERSION = "autoscaling/v1"
+#: What the answers are of, whatever the kind that is scaled.
+RESOURCE = from_builtin(Builtin(OLD_AUTOSCALING, "Scale", "scales", "V1Scale"))
 _BUILTIN = ScalePaths(".spec.replicas", ".status.replicas", ".spec.selector")
 
 
@@ -60,7 +64,7 @@ def _selector(obj: Object, path: str) -> str:
 
 def get_scale(core: Core, call: Call) -> Object:
     """Answer a GET of the scale subresource."""
-    return scale_of(call, reading.get(core, call).decode())
+    return scale_of(call, conversion.decoded(call.resource, reading.get(core, call)))
 
 
 async def write_scale(core: Core, call: Call) -> Object:
@@ -81,7 +85,7 @@ async def write_scale(core: Core, call: Call) -> Object:
         return new
 
     change = writing.Change(core, call, options, transform)
-    return scale_of(call, (await change.run()).entry.decode())
+    return scale_of(call, conversion.decoded(call.resource, (await change.run()).entry))
 
 
 def _replaced(call: Call) -> Any:

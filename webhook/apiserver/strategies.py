@@ -4,17 +4,28 @@ from typing import Any, Final
 
 from webhook.api import fielderrors, schemachecks
 from webhook.api.fielderrors import FieldError
-from webhook.apiserver import meta, scalepaths
+from webhook.apiserver import conversion, meta, scalepaths
 from webhook.apiserver.builtin.validation import table as judges
 from webhook.apiserver.resources import STATUS, Resource
 
 Object = dict[str, Any]
+#: What a definition waits for when it is deleted: that its objects are gone.
+CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 
 def outlives(resource: Resource, obj: Object) -> bool:
     """Whether an object has to stay without finalizers in its metadata: a namespace has its own."""
     return resource.storage == "namespaces" and bool((obj.get("spec") or {}).get("finalizers"))
+
+
+def last_duties(resource: Resource, obj: Object) -> list[str]:
+    """Return the finalizers that an object gets when it is deleted."""
+    present = obj["metadata"].get("finalizers") or []
+    if resource.storage != _DEFINITIONS or obj["metadata"].get("deletionTimestamp"):
+        return present
+    return present if CLEANUP in present else [*present, CLEANUP]
 
 
 def prepare_create(resource: Resource, obj: Object) -> None:
@@ -73,8 +84,13 @@ def validate_create(resource: Resource, obj: Object) -> list[FieldError]:
         errors += embedded_errors(resource, obj)
         errors += resource.schema.validate_lists(obj)
     else:
-        errors += judges.objections(resource.storage, obj)
+        errors += judges.objections(resource.identity, _stored(resource, obj))
     return errors
+
+
+def _stored(resource: Resource, obj: Object) -> Object:
+    """Return the shape in which a built-in kind is judged: the one that is stored."""
+    return obj if resource.stored is None else conversion.to_store(resource, obj)
 
 
 def validate_update(
@@ -84,7 +100,10 @@ def validate_update(
     errors = meta.validate_stored(resource, obj["metadata"])
     errors += meta.validate_update(obj["metadata"], old["metadata"])
     if not resource.is_custom:
-        return errors if subresource else errors + judges.objections(resource.storage, obj, old)
+        if subresource:
+            return errors
+        before = _stored(resource, old)
+        return errors + judges.objections(resource.identity, _stored(resource, obj), before)
     # A real server checks metadata twice, once for all kinds and once for this one.
     errors += meta.validate_update(obj["metadata"], old["metadata"])
     if subresource == STATUS:

@@ -5,7 +5,7 @@ import asyncio
 import orjson
 from aiohttp import web
 
-from webhook.apiserver import responses, tables
+from webhook.apiserver import conversion, responses, tables
 from webhook.apiserver.calls import Call
 from webhook.apiserver.core import Core
 from webhook.apiserver.reading import Page
@@ -60,7 +60,7 @@ class _Writer:
             return bookmark(resource.api_version, resource.kind, event)
         if self._form.shape.startswith("PartialObjectMetadata"):
             return tables.partial_metadata(event.entry.decode(), self._form.version)
-        return event.entry.at(resource.api_version_bytes)
+        return conversion.shown(resource, event.entry).at(resource.api_version_bytes)
 
     def _table(self, event: Event) -> bytes:
         entries = [] if event.type == BOOKMARK or event.entry is None else [event.entry]

@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 
 from webhook.api import gotext
-from webhook.apiserver import durations, jsonpath
+from webhook.apiserver import conversion, durations, jsonpath
 from webhook.apiserver.builtin.printing import table as printing
 from webhook.apiserver.entries import Entry
 from webhook.apiserver.reading import Page
@@ -82,7 +82,8 @@ def _rows(
     resource: Resource, entries: Iterable[Entry], include: str, now: datetime
 ) -> Iterable[bytes]:
     for entry in entries:
-        obj = entry.decode()
+        # Built-in kinds are printed in the shape that is stored, whatever the version.
+        obj = (conversion.shown(resource, entry) if resource.is_custom else entry).decode()
         cells = orjson.dumps(_cells(resource, obj, now))
         yield b'{"cells":' + cells + b',"object":' + _shown(resource, entry, obj, include) + b"}"
 
@@ -91,7 +92,7 @@ def _shown(resource: Resource, entry: Entry, obj: Object, include: str) -> bytes
     if include == "None":
         return b"null"
     if include == "Object":
-        return entry.at(resource.api_version_bytes)
+        return conversion.shown(resource, entry).at(resource.api_version_bytes)
     return partial_metadata(obj)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from webhook.api import fielderrors, gotext, status
 from webhook.api.status import Qualified
-from webhook.apiserver import meta, ownership, strategies
+from webhook.apiserver import conversion, meta, ownership, strategies
 from webhook.apiserver.admission import CREATE, UPDATE, Attributes
 from webhook.apiserver.builtin import preparing
 from webhook.apiserver.calls import Call, WriteOptions, manager_of, write_options
@@ -114,7 +114,7 @@ async def _store(
     core: Core, call: Call, obj: Object, expected: Entry | None, *, dry_run: bool
 ) -> Entry:
     collection = core.collection(call.resource)
-    obj["apiVersion"] = _stored_version(call)
+    obj = conversion.to_store(call.resource, obj)
     if not dry_run:
         return await core.store.put(collection, obj, expected)
     metadata = obj["metadata"]
@@ -142,12 +142,6 @@ async def rewrite(core: Core, call: Call, transform: Transform, options: WriteOp
         except StaleError:
             continue
         return
-
-
-def _stored_version(call: Call) -> str:
-    resource = call.resource
-    version = resource.storage_version or resource.version
-    return f"{resource.group}/{version}" if resource.group else version
 
 
 async def update(core: Core, call: Call) -> Written:
@@ -231,12 +225,11 @@ class Change:
 
     async def _replace(self, entry: Entry, uid: str) -> Written:
         call, options = self._call, self._options
-        live = entry.decode()
-        live["apiVersion"] = call.resource.api_version
+        live = conversion.decoded(call.resource, entry)
         if uid and uid != entry.uid:
             why = _uid_mismatch(call, uid, entry)
             raise status.conflict(call.resource.qualified, entry.name, why)
-        obj = self._transform(_clone(entry, call))
+        obj = self._transform(conversion.decoded(call.resource, entry))
         self._check_version(obj, entry)
         attributes = Attributes(
             call, UPDATE, obj, live, options.to_object("UpdateOptions"), options.dry_run, entry.name
@@ -280,8 +273,8 @@ class Change:
             await self._core.store.remove(self._collection, entry)
             return Entry(obj, encode(obj), entry.rv, {})
         metadata["resourceVersion"] = str(entry.rv)
-        obj["apiVersion"] = _stored_version(call)
-        if encode(obj) == entry.data or obj == entry.decode():
+        stored = conversion.to_store(call.resource, obj)
+        if encode(stored) == entry.data or stored == entry.decode():
             return entry
         return await _store(self._core, call, obj, entry, dry_run=dry_run)
 
@@ -293,12 +286,6 @@ def is_finished(metadata: Object) -> bool:
         and not metadata.get("finalizers")
         and not metadata.get("deletionGracePeriodSeconds")
     )
-
-
-def _clone(entry: Entry, call: Call) -> Object:
-    live = entry.decode()
-    live["apiVersion"] = call.resource.api_version
-    return live
 
 
 def _uid_mismatch(call: Call, uid: str, entry: Entry) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from webhook.planes.errors import PlaneError
+from webhook.planes.errors import NotBuiltError
 from webhook.planes.parts import SOURCES, Part, fingerprint, part_of
 
 
@@ -36,8 +36,10 @@ def require(name: str) -> Path:
     if path := find(name):
         return path
     if not SOURCES.is_dir():
-        raise PlaneError(f"{name} is built from a checkout: clone the repository, run `make real`")
-    raise PlaneError(f"{name} is not built: run `make real`")
+        raise NotBuiltError(
+            f"{name} is built from a checkout: clone the repository, run `make real`"
+        )
+    raise NotBuiltError(f"{name} is not built: run `make real`")
 
 
 def find_asset(part: Part, path: str) -> Path | None:

@@ -3,3 +3,7 @@
 
 class PlaneError(Exception):
     """A real part could not be built, found, started or used."""
+
+
+class NotBuiltError(PlaneError):
+    """A real part is wanted that this machine does not have."""

@@ -30,6 +30,8 @@ class Kubectl:
     """kubectl with the kubeconfig and the discovery cache of one server."""
 
     kubeconfig: Path
+    binary: str = "kubectl"
+    """Which of those that are built."""
 
     async def __call__(
         self,
@@ -58,7 +60,7 @@ class Kubectl:
 
     def command(self, *arguments: str) -> list[str]:
         """Give the command line, for those who run it themselves."""
-        return [str(require("kubectl")), *arguments]
+        return [str(require(self.binary)), *arguments]
 
     def environment(self) -> dict[str, str]:
         """Give the environment that makes a command line ours.
@@ -67,7 +69,7 @@ class Kubectl:
         """
         return os.environ | {
             "KUBECONFIG": str(self.kubeconfig),
-            "KUBECACHEDIR": str(self.kubeconfig.parent / "kubectl-cache"),
+            "KUBECACHEDIR": str(self.kubeconfig.parent / f"{self.binary}-cache"),
             "KUBERC": "off",
         }
 
@@ -78,4 +80,4 @@ def _encode(content: str | Manifest | Sequence[Manifest] | None) -> bytes:
     if isinstance(content, str):
         return content.encode()
     objects = [content] if isinstance(content, Mapping) else content
-    return "\n---\n".join(json.dumps(one) for one in objects).encode()
+    return "\n".join(json.dumps(one) for one in objects).encode()

@@ -57,6 +57,7 @@ PARTS = (
         ),
         minutes=7,
     ),
+    Part("kubectl-1.32", "k8s.io/kubectl", (".",), minutes=3),
     Part(
         "gardener",
         "github.com/gardener/gardener",
@@ -108,6 +109,9 @@ def ldflags(part: Part, version: str) -> str:
     flags = ["-s", "-w"]
     if part.stamped:
         # Without these `kubectl version` fails, and servers call themselves v0.0.0-master.
+        if part.module == "k8s.io/kubectl":
+            # Kubernetes' libraries are v0.N where the release that they belong to is v1.N.
+            version = version.replace("v0.", "v1.", 1)
         major, minor = version.removeprefix("v").split(".")[:2]
         package = "k8s.io/component-base/version"
         flags += [f"-X {package}.gitVersion={version}"]

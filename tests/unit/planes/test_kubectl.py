@@ -38,7 +38,7 @@ async def test_it_sees_only_its_own_server(kubectl, tmp_path, install):
     [
         pytest.param("a: 1\n", "a: 1\n", id="text as it is"),
         pytest.param({"a": 1}, '{"a": 1}', id="an object as JSON"),
-        pytest.param([{"a": 1}, {"b": 2}], '{"a": 1}\n---\n{"b": 2}', id="objects as documents"),
+        pytest.param([{"a": 1}, {"b": 2}], '{"a": 1}\n{"b": 2}', id="objects as documents"),
     ],
 )
 async def test_its_input_is(kubectl, install, given, told):

@@ -91,6 +91,7 @@ def test_no_source_names_where_modules_are_fetched_from(part):
     [
         ("etcd", "etcd"),
         ("kubectl", "kubernetes"),
+        ("kubectl-1.32", "kubectl-1.32"),
         ("gardener-apiserver", "gardener"),
         ("machine-controller-manager", "mcm"),
     ],
@@ -110,6 +111,10 @@ def test_a_stamped_command_tells_its_version():
     assert ldflags(part, "v1.36.3") == (
         f"-s -w -X {package}.gitVersion=v1.36.3 -X {package}.gitMajor=1 -X {package}.gitMinor=36"
     )
+
+
+def test_a_library_tells_the_release_that_it_belongs_to():
+    assert "gitVersion=v1.32.3 " in ldflags(part_of("kubectl-1.32"), "v0.32.3")
 
 
 def test_other_commands_are_linked_plainly():

@@ -43,6 +43,8 @@ class Builtin(NamedTuple):
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = STANDARD
     subresources: tuple[Subresource, ...] = ()
+    stored_in: str = ""
+    """The collection of another kind that holds the objects."""
     generation: bool = False
     """Whether the server counts changes of the desired state in metadata.generation."""
 
@@ -61,7 +63,7 @@ class Builtin(NamedTuple):
     @property
     def storage(self) -> str:
         """The name of the collection that holds the objects."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+        return self.stored_in or (f"{self.plural}.{self.group}" if self.group else self.plural)
 
     @property
     def has_status(self) -> bool:
@@ -79,7 +81,7 @@ APPS: Final = GroupVersion("apps", "v1")
 POLICY: Final = GroupVersion("policy", "v1")
 NETWORKING: Final = GroupVersion("networking.k8s.io", "v1")
 AUTOSCALING: Final = GroupVersion("autoscaling", "v2")
-SCALE: Final = GroupVersion("autoscaling", "v1")
+OLD_AUTOSCALING: Final = GroupVersion("autoscaling", "v1")
 RBAC: Final = GroupVersion("rbac.authorization.k8s.io", "v1")
 AUTHENTICATION: Final = GroupVersion("authentication.k8s.io", "v1")
 AUTHORIZATION: Final = GroupVersion("authorization.k8s.io", "v1")
@@ -92,7 +94,7 @@ EVENTS: Final = GroupVersion("events.k8s.io", "v1")
 DISCOVERY: Final = GroupVersion("discovery.k8s.io", "v1")
 
 _STATUS: Final = Subresource("status", _PART)
-_SCALE: Final = Subresource("scale", _PART, "Scale", SCALE)
+_SCALE: Final = Subresource("scale", _PART, "Scale", OLD_AUTOSCALING)
 _POD_PARTS: Final = (
     Subresource("binding", _CREATE, "Binding", CORE),
     Subresource("eviction", _CREATE, "Eviction", POLICY),
@@ -290,9 +292,18 @@ BUILTINS: Final = (
         categories=_ALL,
         subresources=(_STATUS,),
     ),
+    Builtin(
+        OLD_AUTOSCALING,
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        "V1HorizontalPodAutoscaler",
+        short_names=("hpa",),
+        categories=_ALL,
+        subresources=(_STATUS,),
+    ),
     Builtin(COORDINATION, "Lease", "leases", "V1Lease"),
     Builtin(DISCOVERY, "EndpointSlice", "endpointslices", "V1EndpointSlice", generation=True),
-    Builtin(EVENTS, "Event", "events", "EventsV1Event", short_names=("ev",)),
+    Builtin(EVENTS, "Event", "events", "EventsV1Event", short_names=("ev",), stored_in="events"),
     Builtin(
         NETWORKING,
         "NetworkPolicy",

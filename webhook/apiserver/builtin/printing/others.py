@@ -166,28 +166,18 @@ def _message(key: str) -> Cell:
     return cell
 
 
-def _event(about: str, source: str, message: str, prefix: str) -> tuple[Heading, ...]:
-    """The same columns over the two ways to write an Event."""
-    first = f"{prefix}FirstTimestamp" if prefix else "firstTimestamp"
-    last = f"{prefix}LastTimestamp" if prefix else "lastTimestamp"
-    times = f"{prefix}Count" if prefix else "count"
-    controller = "reportingController" if prefix else "reportingComponent"
-    return (
-        Heading("Last Seen", _seen(("series", "lastObservedTime"), (last,), ("eventTime",))),
-        Heading("Type", field("type")),
-        Heading("Reason", field("reason")),
-        Heading("Object", _about(about)),
-        Heading("Subobject", field(about, "fieldPath"), wide=True),
-        Heading("Source", _source(source, controller), wide=True),
-        Heading("Message", _message(message)),
-        Heading("First Seen", _seen((first,), ("eventTime",)), wide=True),
-        Heading("Count", _times(times), wide=True),
-        Heading("Name", name, wide=True, format="name"),
-    )
-
-
-EVENT: Final = _event("involvedObject", "source", "message", "")
-NEW_EVENT: Final = _event("regarding", "deprecatedSource", "note", "deprecated")
+EVENT: Final = (
+    Heading("Last Seen", _seen(("series", "lastObservedTime"), ("lastTimestamp",), ("eventTime",))),
+    Heading("Type", field("type")),
+    Heading("Reason", field("reason")),
+    Heading("Object", _about("involvedObject")),
+    Heading("Subobject", field("involvedObject", "fieldPath"), wide=True),
+    Heading("Source", _source("source", "reportingComponent"), wide=True),
+    Heading("Message", _message("message")),
+    Heading("First Seen", _seen(("firstTimestamp",), ("eventTime",)), wide=True),
+    Heading("Count", _times("count"), wide=True),
+    Heading("Name", name, wide=True, format="name"),
+)
 
 
 def _quota(*keys: str) -> Cell:

@@ -18,6 +18,13 @@ from webhook.apiserver.builtin.printing.cells import (
 
 Object = dict[str, Any]
 
+SCALE: Final = (
+    NAME,
+    Heading("Desired", field("spec", "replicas", default=0), type="integer"),
+    Heading("Available", field("status", "replicas", default=0), type="integer"),
+    AGE,
+)
+
 
 def _ready(obj: Object, now: datetime) -> str:
     del now

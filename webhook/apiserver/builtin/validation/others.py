@@ -43,15 +43,6 @@ def node(obj: Object) -> Errors:
         seen.add((key, effect))
 
 
-def event(obj: Object) -> Errors:
-    """Judge an Event of the core group: it lives beside what it is about."""
-    about = (obj.get("involvedObject") or {}).get("namespace", "")
-    own = obj.get("metadata", {}).get("namespace", "")
-    if about and about != own:
-        detail = "does not match event.namespace"
-        yield fielderrors.invalid("involvedObject.namespace", about, detail)
-
-
 def lease(obj: Object) -> Errors:
     """Judge a Lease."""
     spec = obj.get("spec") or {}

@@ -7,6 +7,7 @@ from webhook.api.fielderrors import FieldError
 from webhook.apiserver.builtin.validation import (
     data,
     definitions,
+    events,
     others,
     pods,
     rbac,
@@ -20,16 +21,20 @@ Object = dict[str, Any]
 
 
 class Judge(NamedTuple):
-    """What is looked at always, and what besides when an object changes."""
+    """What is looked at always, and what besides when an object changes or is created."""
 
     always: Callable[[Object], Errors]
     change: Callable[[Object, Object], Errors] | None = None
+    creation: Callable[[Object], Errors] | None = None
 
 
 JUDGES: Final[dict[str, Judge]] = {
     "configmaps": Judge(data.config_map, data.config_map_update),
     "endpoints": Judge(services.endpoints),
-    "events": Judge(others.event),
+    "events": Judge(events.core_event),
+    "events.events.k8s.io": Judge(
+        events.new_event, events.new_event_update, events.new_event_create
+    ),
     "limitranges": Judge(others.limit_range),
     "namespaces": Judge(others.namespace),
     "nodes": Judge(others.node),
@@ -73,4 +78,6 @@ def objections(storage: str, obj: Object, old: Object | None = None) -> list[Fie
     found = list(judge.always(obj))
     if old is not None and judge.change is not None:
         found += judge.change(obj, old)
+    if old is None and judge.creation is not None:
+        found += judge.creation(obj)
     return found
