@@ -105,3 +105,8 @@ def _milli(amount: Any) -> int:
 
 def _only(fields: Object, known: tuple[str, ...]) -> Object:
     return {name: copy.deepcopy(fields[name]) for name in known if name in fields}
+
+
+def is_more(wanted: Object, given: Object) -> bool:
+    """Tell whether requests rise: that is what it restarts a workload for."""
+    return any(_milli(amount) > _milli(given.get(name, 0)) for name, amount in wanted.items())

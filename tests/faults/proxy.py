@@ -41,6 +41,8 @@ class Proxy:
         self._session = session
         self._open = asyncio.Event()
         self._open.set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
         self.calls: list[Call] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self.kubeconfig = Path()
@@ -52,9 +54,17 @@ class Proxy:
     def resume(self) -> None:
         self._open.set()
 
+    def hold_watches(self) -> None:
+        """Pass nothing on that watches tell; all else goes on."""
+        self._flowing.clear()
+
+    def release_watches(self) -> None:
+        self._flowing.set()
+
     def end(self) -> None:
         """Let go of everything that is still open, watches above all."""
         self.resume()
+        self.release_watches()
         for task in [*self._tasks]:
             task.cancel()
 
@@ -64,6 +74,8 @@ class Proxy:
         self._tasks.add(task)
         try:
             return await self._forward(request)
+        except ConnectionResetError:
+            return web.Response()  # whoever asked has gone
         finally:
             self._tasks.discard(task)
 
@@ -86,20 +98,25 @@ class Proxy:
             await self._open.wait()
             self.calls.append(Call(came, request.method, request.path, answer.status, body))
             await response.prepare(request)
+            watches = "watch" in request.query
             async for chunk in answer.content.iter_any():
                 await self._open.wait()
+                if watches:
+                    await self._flowing.wait()
                 await response.write(chunk)
             await response.write_eof()
             return response
 
 
 @asynccontextmanager
-async def proxy(server: Any, directory: Path, name: str) -> AsyncIterator[Proxy]:
-    """Open such a way and write a kubeconfig that leads over it."""
+async def proxy(
+    server: Any, directory: Path, name: str, access: Any = None
+) -> AsyncIterator[Proxy]:
+    """Open such a way, the administrator's or another's, with a kubeconfig that leads over it."""
     now = datetime.now(UTC)
     authority = Authority.create(name, now)
     context = ServingContext(authority.sign_server(["127.0.0.1"], now)).context
-    admin = await asyncio.to_thread(server.admin.context)
+    admin = await asyncio.to_thread((access or server.admin).context)
     connector = aiohttp.TCPConnector(ssl=admin, limit=0)
     app = web.Application(client_max_size=2**24)
     async with aiohttp.ClientSession(connector=connector, auto_decompress=True) as session:

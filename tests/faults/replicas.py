@@ -27,14 +27,23 @@ async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0
 class Replica:
     """One process, and what it logs."""
 
-    def __init__(self, name: str, directory: Path, kubeconfig: Path | str, *flags: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        directory: Path,
+        kubeconfig: Path | str,
+        *flags: str,
+        program: tuple[str, ...] = ("-m", "webhook"),
+    ) -> None:
         self.name = name
+        self._program = program
         self.log = directory / f"{name}.log"
         self._flags = [
             *("serve", "--kubeconfig", str(kubeconfig), "--identity", name),
             *("--host", "127.0.0.1", "--port", "0"),
             *("--http-host", "127.0.0.1", "--http-port", "0"),
-            *("--manage-webhooks", "false", *flags),
+            *("--manage-webhooks", "false"),
+            *flags,
         ]
         self._process: asyncio.subprocess.Process | None = None
         self.port = 0
@@ -48,7 +57,7 @@ class Replica:
     async def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "webhook", *self._flags),
+                *(sys.executable, *self._program, *self._flags),
                 stdout=log,
                 stderr=log,
                 cwd=ROOT,

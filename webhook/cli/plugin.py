@@ -8,6 +8,7 @@ from webhook.cli.main import run
 SUBCOMMANDS: Final[Mapping[str, str]] = {
     "rollout": "webhook.cli.rollout.command",
     "explain": "webhook.cli.explain",
+    "schedule": "webhook.cli.schedule.command",
 }
 """Subcommands and the modules behind them, in the order in which help lists them."""
 

@@ -1,0 +1,112 @@
+"""The timeline of windows: what is drawn, in a terminal and as SVG."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from webhook.api.scaling import ScheduledScaling
+from webhook.cli.schedule import drawing, texts
+from webhook.cli.schedule.timeline import Step, describe, lanes, steps
+from webhook.domain.floors import Floors
+from webhook.domain.windows import Window
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+WEEK = NOW + timedelta(days=7)
+
+
+def _scaling(name: str, schedule: dict[str, Any], replicas: int, **spec: Any) -> ScheduledScaling:
+    body = {
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "creationTimestamp": "2026-03-01T00:00:00Z",
+        },
+        "spec": {
+            "targetRefs": {"tortoiseName": "cute"},
+            "strategy": {"static": {"minimumMinReplicas": replicas}},
+            "schedule": schedule,
+            **spec,
+        },
+    }
+    return msgspec.convert(body, ScheduledScaling)
+
+
+LUNCH = _scaling("lunch", {"cron": "0 11 * * *", "duration": "3h"}, 10)
+CAMPAIGN = _scaling(
+    "campaign",
+    {"startAt": "2026-03-03T10:00:00Z", "finishAt": "2026-03-03T12:00:00Z"},
+    50,
+)
+PAUSED = _scaling("paused", {"cron": "0 1 * * *", "duration": "1h"}, 9, suspend=True)
+WRONG = _scaling("wrong", {"cron": "0 1 * * *"}, 9)
+
+
+def _at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def test_overlapping_windows_are_shown_together() -> None:
+    (lane,) = lanes([LUNCH, CAMPAIGN], NOW, NOW + timedelta(days=1, hours=3))
+    assert list(steps(lane)) == [
+        Step(Window(NOW, _at("2026-03-02T14:00:00")), Floors(10)),
+        Step(Window(_at("2026-03-03T10:00:00"), _at("2026-03-03T12:00:00")), Floors(50)),
+        Step(Window(_at("2026-03-03T12:00:00"), _at("2026-03-03T14:00:00")), Floors(10)),
+    ]
+
+
+def test_what_has_no_window_says_why() -> None:
+    (lane,) = lanes([PAUSED, WRONG], NOW, WEEK)
+    assert {bar.name: bar.remark for bar in lane.bars} == {
+        "paused": "suspended",
+        "wrong": "spec.schedule.duration: say how long each window lasts, e.g. 90m",
+    }
+
+
+def test_a_terminal_shows_a_bar_for_each_schedule() -> None:
+    found = lanes([LUNCH, CAMPAIGN, PAUSED], NOW, WEEK)
+    drawn = texts.draw(found, NOW, WEEK, 100)
+    lines = drawn.splitlines()
+    assert lines[0] == ("2026-03-02 12:00 to 2026-03-09 12:00 UTC, one character is 115 min")
+    assert "│Tue 03" in lines[2]
+    assert lines[4] == "shop/cute"
+    lunch = next(line for line in lines if line.startswith("  lunch"))
+    assert lunch.count("█") >= 8
+    assert "  Tue 03 Mar 10:00 to Tue 03 Mar 12:00  50 replicas" in lines
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_nothing_is_said_in_words() -> None:
+    assert texts.draw([], NOW, WEEK, 80) == "there are no scheduled scalings\n"
+
+
+def test_a_short_window_is_never_invisible() -> None:
+    short = _scaling(
+        "short", {"startAt": "2026-03-05T10:00:00Z", "finishAt": "2026-03-05T10:01:00Z"}, 5
+    )
+    drawn = texts.draw(lanes([short], NOW, WEEK), NOW, WEEK, 80)
+    assert drawn.count("█") == 1
+
+
+def test_a_drawing_is_svg_with_a_box_for_each_window() -> None:
+    found = lanes([LUNCH, CAMPAIGN], NOW, WEEK)
+    tree = ElementTree.fromstring(drawing.draw(found, NOW, WEEK))
+    boxes = [each for each in tree.iter() if each.tag.endswith("rect")]
+    windows = sum(len(bar.windows) for lane in found for bar in lane.bars)
+    together = sum(len([*steps(lane)]) for lane in found)
+    assert len(boxes) == 1 + windows + together
+    titles = [each.text for each in tree.iter() if each.tag.endswith("title")]
+    assert "03 Mar 10:00 to 03 Mar 12:00: 50 replicas" in titles
+
+
+@pytest.mark.parametrize(
+    ("floors", "text"),
+    [
+        (Floors(5), "5 replicas"),
+        (Floors(None, {"app": {"memory": "5Gi", "cpu": "2"}}), "app cpu 2, app memory 5Gi"),
+    ],
+)
+def test_floors_in_words(floors: Floors, text: str) -> None:
+    assert describe(floors) == text
