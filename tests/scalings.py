@@ -39,6 +39,8 @@ ROWS: tuple[Controller, ...] = (*FLOORS, STANDING)
 MODELS: tuple[type[Object], ...] = (
     *(ScheduledScaling, Tortoise, HorizontalPodAutoscaler, Namespace, CustomResourceDefinition),
 )
+HOURS = 6
+"""Hours that worlds live; a Tortoise has learned as many."""
 TORTOISE = ObjectKey(SHOP, "cute")
 AUTOSCALER = ObjectKey(SHOP, "tortoise-hpa-cute")
 
@@ -50,7 +52,7 @@ def make_tortoise(name: str = "cute", phase: str = "Working", **spec: Any) -> Ra
         name,
         SHOP,
         spec={"updateMode": "Auto", "deletionPolicy": "NoDelete", **spec},
-        status={"tortoisePhase": phase, "recommendations": standin.learned()},
+        status={"tortoisePhase": phase, "recommendations": standin.learned(hours=HOURS)},
     )
 
 

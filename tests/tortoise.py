@@ -45,14 +45,17 @@ def defaulted(tortoise: Object) -> Object:
     return {"updateMode": "Off", "deletionPolicy": "NoDelete", **typed_spec(tortoise)}
 
 
-def slots(value: int) -> list[Object]:
+def slots(value: int, hours: int = 24) -> list[Object]:
     """Make the slots of a day that all recommend the same."""
-    return [{"from": hour, "to": hour + 1, "timezone": "UTC", "value": value} for hour in range(24)]
+    return [
+        {"from": hour, "to": hour + 1, "timezone": "UTC", "value": value} for hour in range(hours)
+    ]
 
 
-def learned(minimum: int = 3, maximum: int = 20) -> Object:
+def learned(minimum: int = 3, maximum: int = 20, hours: int = 24) -> Object:
     """Make what a Tortoise has learned in its week of gathering data."""
-    return {"horizontal": {"minReplicas": slots(minimum), "maxReplicas": slots(maximum)}}
+    minima, maxima = slots(minimum, hours), slots(maximum, hours)
+    return {"horizontal": {"minReplicas": minima, "maxReplicas": maxima}}
 
 
 def learn(status: Object, replicas: int, now: datetime) -> None:

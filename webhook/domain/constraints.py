@@ -29,7 +29,7 @@ def constrain(draft: Draft, held: Floors) -> None:
     """Record the floors as constraints, or take the record away."""
     if held:
         record = _section(_section(draft, "status"), "recommendations")
-        record["constraints"] = _constraints(held)
+        record["constraints"] = constraints_of(held)
         return
     status = draft.get("status")
     recommendations = status.get("recommendations") if isinstance(status, dict) else None
@@ -60,7 +60,8 @@ def _property(schema: Raw, *path: str) -> Raw:
     return schema
 
 
-def _constraints(held: Floors) -> Raw:
+def constraints_of(held: Floors) -> Raw:
+    """Spell floors as the record does: a container's `resources` are its minAllocatedResources."""
     constraints: dict[str, Any] = {}
     if held.replicas is not None:
         constraints["minimumMinReplicas"] = held.replicas

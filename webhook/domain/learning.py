@@ -15,6 +15,7 @@ from webhook.api import names
 from webhook.api.core import HorizontalPodAutoscaler
 from webhook.api.meta import Draft, Raw
 from webhook.api.scaling import ReplicaSlot, Tortoise
+from webhook.domain import notes
 
 ANNOTATION: Final = names.SCALING_AFTERMATH
 STILL: Final = timedelta(minutes=10)
@@ -50,9 +51,13 @@ def write(aftermath: Aftermath) -> str:
     return msgspec.json.encode(aftermath).decode()
 
 
-def mark(present: Aftermath | None, replicas: int) -> Aftermath:
-    """Mark a workload under a floor with the most replicas that were seen there."""
-    return Aftermath(max(replicas, present.replicas if present is not None else 0))
+def mark(present: Aftermath | None, floor: int, replicas: int) -> Aftermath:
+    """Mark a workload under a floor with the replicas that are our doing.
+
+    That is the floor, or what is still on its way down from a higher one that has gone.
+    """
+    left = min(present.replicas, replicas) if present is not None else 0
+    return Aftermath(max(floor, left))
 
 
 def follow(aftermath: Aftermath, replicas: int, allowed: int, now: datetime) -> Aftermath | None:
@@ -82,10 +87,16 @@ def _is_now(slot: ReplicaSlot, now: datetime) -> bool:
 def is_suspended(
     tortoise: Tortoise, autoscaler: HorizontalPodAutoscaler | None, floor: int | None
 ) -> bool:
-    """Tell whether slots must not rise now: under a floor that demand has not passed, or after."""
+    """Tell whether slots must not rise now: under a floor that demand has not passed, or after.
+
+    As long as a bound is raised, a floor holds in fact, though its window may be closed.
+    """
+    present = read(tortoise)
     if floor is not None:
-        return autoscaler is None or autoscaler.status.desired_replicas <= floor
-    return read(tortoise) is not None
+        ours = max(floor, present.replicas if present is not None else 0)
+        return autoscaler is None or autoscaler.status.desired_replicas <= ours
+    raised = autoscaler is not None and notes.ANNOTATION in autoscaler.metadata.annotations
+    return raised or present is not None
 
 
 def hold_slots(draft: Draft, old: Raw) -> None:

@@ -12,6 +12,7 @@ from webhook.admission.engine import TABLE
 from webhook.api.core import Namespace
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
+from webhook.api.scaling import ScheduledScaling
 from webhook.api.seeds import Seed
 from webhook.cluster import config
 from webhook.cluster.cache import Cache
@@ -26,6 +27,7 @@ from webhook.cluster.requests import Request, post
 from webhook.controllers import certificates, webhooks
 from webhook.controllers.extender import Extending
 from webhook.controllers.leaving import Leaving
+from webhook.controllers.scaling.metrics import ScalingCollector
 from webhook.controllers.seedmetrics import SeedCollector
 from webhook.nodegroups.permits import Granter
 from webhook.nodegroups.record import Records
@@ -87,6 +89,8 @@ class Program:
         self.metrics.registry.register(CacheCollector(self.cache))
         if self.cache.watches(Seed):
             self.metrics.registry.register(SeedCollector(self.cache))
+        if self.cache.watches(ScheduledScaling):
+            self.metrics.registry.register(ScalingCollector(self.cache))
         self.records = Records(client, self.cache, settings.namespace, self.clock)
         self.nodegroups = NodeGroups(settings, client, self.cache, self.records, self.metrics)
         self.certificates = Certificates(settings, client, self.clock, self.metrics)

@@ -29,9 +29,24 @@ def test_replicas_after_a_floor(replicas: int, at: datetime, expected: Aftermath
 
 
 def test_the_count_begins_when_the_last_floor_has_gone() -> None:
-    marked = mark(mark(None, 50), 40)
+    marked = mark(None, 50, 3)
     assert marked == Aftermath(50)
     assert follow(marked, 50, 10, NOW) == Aftermath(50, NOW)
+
+
+@pytest.mark.parametrize(
+    ("floor", "replicas", "expected"),
+    [
+        pytest.param(50, 3, 50, id="the floor, as long as replicas are on their way up"),
+        pytest.param(50, 70, 60, id="what was there before, though demand is higher"),
+        pytest.param(50, 55, 55, id="what is on its way down from a higher floor"),
+        pytest.param(80, 60, 80, id="a higher floor"),
+    ],
+)
+def test_under_a_floor_what_is_our_doing_is_marked(
+    floor: int, replicas: int, expected: int
+) -> None:
+    assert mark(Aftermath(60), floor, replicas) == Aftermath(expected)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
-from webhook.cli.install import leaving
+from webhook.cli.install import leaving, settling
 from webhook.cli.install.layout import NAME, Layout, labels
 from webhook.cluster import landscape
 from webhook.cluster.client import Client
@@ -95,7 +95,8 @@ class Uninstall:
         found = await landscape.ask(self.client)
         await self._ask_for_consent(found, force=force)
         await self._stop_servers()
-        problems = await self._sweep(found)
+        problems = await self._settle(found)
+        problems += await self._sweep(found)
         problems += await self._delete_installation()
         if with_definitions:
             problems += await self._delete_definitions(found)
@@ -127,6 +128,38 @@ class Uninstall:
         for model in _HOOKS:
             await self._delete_until_gone(model, ObjectKey("", NAME))
         await self._delete_until_gone(Deployment, self._own(NAME))
+
+    async def _settle(self, found: Landscape) -> list[str]:
+        """Give back what scheduled scaling raised, while the notes of it are still there."""
+        problems: list[str] = []
+        for model in settling.SETTLED:
+            kind = kind_of_model(model)
+            if not _is_served(found, kind):
+                continue
+            for raw in await landscape.read_all(self.client, Selection(kind)):
+                problems += await self._give_back(kind, raw)
+        return problems
+
+    async def _give_back(self, kind: Kind, raw: Raw) -> list[str]:
+        key = ObjectKey(raw["metadata"].get("namespace", ""), raw["metadata"]["name"])
+        subject = f"{kind.singular}/{key}"
+        for attempt in range(_ATTEMPTS):
+            changes = [*settling.owed(kind.model, raw)]
+            try:
+                for change in changes:
+                    await self.client.patch(kind, key, change.body, subresource=change.subresource)
+            except NotFoundError:
+                return []
+            except (ConflictError, UnavailableError):
+                await asyncio.sleep(2**attempt / 10)
+                raw = await self.client.get(kind, key)
+            except ApiError as error:
+                return [f"{subject}: {error}"]
+            else:
+                if changes:
+                    self.say(f"settled {subject}")
+                return []
+        return [f"{subject}: it changes all the time, try again"]
 
     async def _sweep(self, found: Landscape) -> list[str]:
         problems: list[str] = []

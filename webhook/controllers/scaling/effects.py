@@ -10,7 +10,7 @@ from webhook.api.core import CustomResourceDefinition, HorizontalPodAutoscaler
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.api.scaling import Tortoise
-from webhook.domain import constraints, notes, schedules
+from webhook.domain import constraints, learning, notes, schedules
 from webhook.domain.floors import NO_FLOORS, Floors
 from webhook.runtime.actions import Patch
 from webhook.state.indexes import (
@@ -105,7 +105,7 @@ def write_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) ->
         return None
     owner = _owner_of(autoscaler, snapshot)
     effect = effect_on(owner, snapshot) if owner is not None else NO_EFFECT
-    draft = _copy(raw)
+    raw, draft = _written(raw)
     notes.settle_autoscaler(draft, None, tortoise.name, effect.wanted.replicas)
     return _patch(_AUTOSCALER, autoscaler, raw, draft, effect.held)
 
@@ -116,10 +116,13 @@ def write_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
     if raw is None:
         return None
     effect = effect_on(tortoise.key, snapshot)
-    draft = _copy(raw)
+    raw, draft = _written(raw)
     notes.settle_tortoise(draft, None, effect.wanted)
     if is_recorded(snapshot) or not effect.held:
         constraints.claim(draft, effect.held)
+    if effect.wanted.replicas is not None and learning.read(tortoise) is None:
+        # With the first write: a later one may be refused, and what was learned by then stays.
+        _mark(draft, effect.wanted.replicas, snapshot)
     return _patch(_TORTOISE, tortoise, raw, draft, effect.held)
 
 
@@ -129,14 +132,29 @@ def write_status(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
     effect = effect_on(tortoise.key, snapshot)
     if raw is None or (effect.held and not is_recorded(snapshot)):
         return None
-    draft = _copy(raw)
-    constraints.constrain(draft, effect.held)
-    change = patches.merge_diff(raw, draft)
+    recommendations = (raw.get("status") or {}).get("recommendations") or {}
+    present = {key: recommendations[key] for key in ("constraints",) if key in recommendations}
+    wanted = {"constraints": constraints.constraints_of(effect.held)} if effect.held else {}
+    change = patches.merge_diff(present, wanted)
     if not change:
         return None
-    named = {**change, "metadata": {"annotations": _meaning(effect.held)}}
+    named: Draft = {"metadata": {"annotations": _meaning(effect.held)}}
+    named["status"] = {"recommendations": change}
     # All of it comes from the windows, so no version of the Tortoise has to be insisted on.
     return Patch(_TORTOISE, tortoise.key, named, tortoise.uid, subresource="status")
+
+
+def _mark(draft: Draft, floor: int, snapshot: Snapshot) -> None:
+    if snapshot.options.scaling.unlearn:
+        marked = learning.write(learning.mark(None, floor, 0))
+        annotations = draft["metadata"].get("annotations") or {}
+        draft["metadata"]["annotations"] = {**annotations, names.SCALING_AFTERMATH: marked}
+
+
+def replicas_of(tortoise: Tortoise, snapshot: Snapshot) -> int:
+    """Count the replicas of a Tortoise's workload, as its autoscaler sees them."""
+    autoscaler = autoscaler_of(tortoise, snapshot)
+    return autoscaler.status.current_replicas if autoscaler is not None else 0
 
 
 def is_recorded(snapshot: Snapshot) -> bool:
@@ -168,6 +186,11 @@ def _meaning(held: Floors) -> Draft:
     return {names.SCALING_FLOORS: msgspec.json.encode(held).decode()}
 
 
-def _copy(raw: Raw) -> Draft:
-    copied: Draft = msgspec.json.decode(msgspec.json.encode(raw))
-    return copied
+def _written(raw: Raw) -> tuple[Raw, Draft]:
+    """Give the part of an object that is written outside its status, and a copy to edit.
+
+    A Tortoise's status is long, hours by hours of recommendations, and none of it is compared.
+    """
+    part = {key: raw[key] for key in ("metadata", "spec") if key in raw}
+    copied: Draft = msgspec.json.decode(msgspec.json.encode(part))
+    return part, copied

@@ -88,10 +88,10 @@ def _aftermath(
 ) -> Aftermath | None:
     if not snapshot.options.scaling.unlearn:
         return None
-    autoscaler = effects.autoscaler_of(tortoise, snapshot)
-    replicas = autoscaler.status.current_replicas if autoscaler is not None else 0
-    if effects.effect_on(tortoise.key, snapshot).wanted.replicas is not None:
-        return learning.mark(present, replicas)
+    replicas = effects.replicas_of(tortoise, snapshot)
+    floor = effects.effect_on(tortoise.key, snapshot).wanted.replicas
+    if floor is not None:
+        return learning.mark(present, floor, replicas)
     if present is None:
         return None
     allowed = learning.allowed_now(_slots(tortoise), snapshot.taken_at)

@@ -233,7 +233,7 @@ def test_a_note_from_a_backup_is_settled_long_after() -> None:
     world.drop(ScheduledScaling, ObjectKey(SHOP, "campaign"))
     for raw in saved:
         world.put(raw)
-    assert _is_clean(world.at(600).reconcile())
+    assert _is_clean(world.at(300).reconcile())
 
 
 FAULTY = [
