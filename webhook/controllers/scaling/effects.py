@@ -105,9 +105,9 @@ def write_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) ->
         return None
     owner = _owner_of(autoscaler, snapshot)
     effect = effect_on(owner, snapshot) if owner is not None else NO_EFFECT
-    raw, draft = _written(raw)
+    present, draft = _written(raw)
     notes.settle_autoscaler(draft, None, tortoise.name, effect.wanted.replicas)
-    return _patch(_AUTOSCALER, autoscaler, raw, draft, effect.held)
+    return _patch(_AUTOSCALER, autoscaler, present, draft, effect.held)
 
 
 def write_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
@@ -116,14 +116,14 @@ def write_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
     if raw is None:
         return None
     effect = effect_on(tortoise.key, snapshot)
-    raw, draft = _written(raw)
+    present, draft = _written(raw)
     notes.settle_tortoise(draft, None, effect.wanted)
     if is_recorded(snapshot) or not effect.held:
         constraints.claim(draft, effect.held)
     if effect.wanted.replicas is not None and learning.read(tortoise) is None:
         # With the first write: a later one may be refused, and what was learned by then stays.
         _mark(draft, effect.wanted.replicas, snapshot)
-    return _patch(_TORTOISE, tortoise, raw, draft, effect.held)
+    return _patch(_TORTOISE, tortoise, present, draft, effect.held)
 
 
 def write_status(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
