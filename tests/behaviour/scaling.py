@@ -61,7 +61,10 @@ def _definition(group: str, version: str, kind: str, schema: Object) -> Object:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
+        "metadata": {
+            "name": f"{plural}.{group}",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+        },
         "spec": {
             "group": group,
             "scope": "Namespaced",

@@ -76,6 +76,22 @@ ALERTS: Final = (
         "the log names them and their faulty fields; they are left alone until they are mended",
     ),
     Alert(
+        "EspalierFloorsUnsettled",
+        "max(espalier_scheduled_scaling_notes_unsettled) > 0",
+        10,
+        "warning",
+        "values that scheduled scaling raised are not given back",
+        "are Tortoise's webhooks up? they fail closed; the writes are repeated until they pass",
+    ),
+    Alert(
+        "EspalierFloorsMissing",
+        "increase(espalier_scheduled_scaling_floors_missing_total[15m]) > 3",
+        0,
+        "warning",
+        "floors of scheduled scaling are lost and put back again and again",
+        "are our webhooks called? look at the label of the namespace and at the replicas",
+    ),
+    Alert(
         "EspalierCertificateExpires",
         "min by (which) (espalier_cert_not_after_seconds) - time() < 7 * 86400",
         60,
