@@ -113,7 +113,12 @@ def _common(said: list[str]) -> str:
 
 
 def _failure(policy: Policy, options: Options) -> Failure:
-    """Beside a Gardener nothing of Gardener's may stop because we are down."""
+    """Beside a Gardener nothing of Gardener's may stop because we are down.
+
+    Policies of scheduled scaling are about workloads, which must scale while we are away.
+    """
+    if policy.label == names.SCALING_NAMESPACE:
+        return policy.failure
     chosen = options.admission.failure
     if chosen is not None:
         return chosen

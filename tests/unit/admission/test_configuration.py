@@ -144,7 +144,12 @@ def test_beside_a_gardener_nothing_stops_when_we_do() -> None:
     assert failing == [PERMITS], "the one exception: see the next test"
     assert not any(operation == "DELETE" for *_, operation in covered("validate", BESIDE))
     strict = Options(beside_gardener=True, admission=AdmissionOptions(failure="Fail"))
-    assert {webhook["failurePolicy"] for webhook in webhooks(strict).values()} == {"Fail"}
+    strictly = {
+        name: webhook
+        for name, webhook in webhooks(strict).items()
+        if not name.startswith(("tortoises.", "horizontalpodautoscalers."))
+    }
+    assert {webhook["failurePolicy"] for webhook in strictly.values()} == {"Fail"}
 
 
 @pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
@@ -226,3 +231,17 @@ def test_names_are_unique_and_the_table_gives_a_reason_for_each_choice() -> None
     named = [(policy.name, model) for policy in POLICIES for model in policy.models]
     assert len(named) == len(set(named))
     assert all(policy.why for policy in POLICIES)
+
+
+def test_workloads_scale_while_we_are_away_whatever_is_set() -> None:
+    options = Options(admission=AdmissionOptions(failure="Fail"))
+    mutating, _ = configurations(SERVICE, options)
+    floors = {
+        each["rules"][0]["resources"][0]: (each["failurePolicy"], each["reinvocationPolicy"])
+        for each in mutating["webhooks"]
+        if each["name"].startswith(("tortoises.", "horizontalpodautoscalers."))
+    }
+    assert floors == {
+        "tortoises": ("Ignore", "IfNeeded"),
+        "horizontalpodautoscalers": ("Ignore", "IfNeeded"),
+    }
