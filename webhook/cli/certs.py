@@ -12,6 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from webhook.api.meta import ObjectKey
+from webhook.cli import clientcerts
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.config import ConfigError
@@ -50,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--client", metavar="USER", help="also make a client certificate for a user, in files only"
     )
     create.add_argument("--group", action="append", default=[], help="a group of that user")
+    create.add_argument(
+        "--nodegroups",
+        metavar="NAMESPACE",
+        help="only make a client certificate for the autoscaler of a shoot, by the authority there",
+    )
     for each in (create, rotate):
         each.add_argument("--days", type=float, default=90.0, help="life of the certificate")
     rotate.add_argument(
@@ -84,12 +90,14 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
 
 def _in_files(args: argparse.Namespace, directory: Path) -> int:
     now = datetime.now(UTC)
-    if args.action == "create":
+    if args.action == "create" and not (args.nodegroups and _holds_authority(directory)):
         profile = Profile(args.name or ("localhost", "127.0.0.1"), timedelta(days=args.days))
         return _create_files(args, directory, Material.create(profile, now), now)
     authority = Authority(_read_pair(directory, *_KEY_FILES))
     leaf = _read_pair(directory, "tls.crt", "tls.key")
     trusted = _read(directory / "ca.crt")
+    if args.action == "create":
+        return _admit(args, directory, Material(authority, leaf, trusted), now)
     if args.action == "rotate":
         if args.authority:
             raise BundleError("files have no leader that publishes an authority: create them anew")
@@ -102,7 +110,7 @@ def _in_files(args: argparse.Namespace, directory: Path) -> int:
 def _create_files(
     args: argparse.Namespace, directory: Path, material: Material, now: datetime
 ) -> int:
-    if (directory / _KEY_FILES[1]).exists():
+    if _holds_authority(directory):
         raise BundleError(f"{directory} holds an authority already: rotate it or remove it first")
     write_directory(directory, material.bundle)
     for name, content in material.encode().items():
@@ -113,7 +121,20 @@ def _create_files(
         write_file(directory / "client.crt", pair.certificate)
         write_file(directory / "client.key", pair.key)
     print(f"wrote {directory}/")
+    if args.nodegroups:
+        return _admit(args, directory, material, now)
     return _show(material, now)
+
+
+def _admit(args: argparse.Namespace, directory: Path, material: Material, now: datetime) -> int:
+    """Make a certificate by which an autoscaler is let in to the groups of one namespace."""
+    folder = clientcerts.write(material, args.nodegroups, directory, now, args.days)
+    print(f"wrote {folder}/; espalier nodegroups config {args.nodegroups} tells how to use it")
+    return 0
+
+
+def _holds_authority(directory: Path) -> bool:
+    return (directory / _KEY_FILES[1]).exists()
 
 
 async def _in_cluster(args: argparse.Namespace) -> int:
@@ -125,7 +146,8 @@ async def _in_cluster(args: argparse.Namespace) -> int:
         names = tuple(getattr(args, "name", ())) or _service_names(args.namespace)
         store = Store(client, key, Profile(names, days), SystemClock())
         if args.action == "create":
-            return _show(await store.obtain(), now)
+            material = await store.obtain()
+            return _admit(args, _FILES, material, now) if args.nodegroups else _show(material, now)
         try:
             material, secret = await store.read()
         except NotFoundError:

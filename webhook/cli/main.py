@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "manifests": "webhook.cli.manifests",
     "doctor": "webhook.cli.doctor",
     "simulate": "webhook.cli.simulate.command",
+    "nodegroups": "webhook.cli.nodegroups.config",
 }
 """Commands and the modules behind them, in the order in which help lists them."""
 

@@ -9,6 +9,7 @@ SUBCOMMANDS: Final[Mapping[str, str]] = {
     "rollout": "webhook.cli.rollout.command",
     "explain": "webhook.cli.explain",
     "schedule": "webhook.cli.schedule.command",
+    "nodegroups": "webhook.cli.nodegroups.command",
 }
 """Subcommands and the modules behind them, in the order in which help lists them."""
 

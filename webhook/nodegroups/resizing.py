@@ -10,6 +10,7 @@ from webhook.api.decode import decode
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.machines import MachineDeployment
 from webhook.api.meta import Draft, ObjectKey
+from webhook.api.versions import ordinal
 from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ConflictError, NotFoundError, UnreachableError
@@ -46,6 +47,7 @@ class _Intent(NamedTuple):
 
     size: int
     version: str
+    """Empty where our cache is older than what the record names: look again first."""
     granted: int
 
 
@@ -120,7 +122,9 @@ class Resizer:
             intent = await self._records.change(
                 pool, lambda record: self._decide(record, attempt), GRANT_SECONDS
             )
-            attempt.granted = intent.granted
+            if not intent.version:
+                await self._read(ObjectKey(pool.namespace, attempt.group.zone.name))
+                continue
             if not intent.granted:
                 return
             attempt.stage = "writing"
@@ -132,28 +136,33 @@ class Resizer:
     def _decide(self, record: Record, attempt: _Attempt) -> tuple[Record, _Intent]:
         """Find out how much of a pool is left, and enter what is taken of it.
 
-        On later attempts the size that was aimed at stays: somebody else may have written it, and
-        whoever asks again must not add to it.
+        What is wanted is a size, fixed at the first attempt: somebody may have written it since,
+        or may be about to, and whoever asks for it again must not add to it.
         """
         group = self._look(attempt.group)
         zone, pool = group.zone, group.pool
-        if attempt.entered is not None and record.targets.get(zone.name) == attempt.entered:
-            target = attempt.entered
-            return record, _Intent(target.target, target.resource_version, attempt.granted)
+        known = record.targets.get(zone.name)
+        if attempt.entered is not None and known == attempt.entered:
+            return record, _Intent(known.target, known.resource_version, attempt.granted)
         settled = poolrecord.settle(record, self._finder(pool.key.namespace))
-        size = poolrecord.size_of(zone, settled)
+        other = settled.targets.get(zone.name)
+        if other is not None and ordinal(other.resource_version) > ordinal(zone.version):
+            return record, _Intent(0, "", 0)
         if attempt.wanted is None:
-            attempt.wanted = size + attempt.delta
-        others = poolrecord.used(pool, settled) - size
-        most = min(pool.maximum - others, max(group.bounds.maximum, zone.replicas))
+            attempt.wanted = zone.replicas + attempt.delta
+        elsewhere = poolrecord.used(pool, settled) - poolrecord.size_of(zone, settled)
+        most = min(pool.maximum - elsewhere, max(group.bounds.maximum, zone.replicas))
         aimed = min(attempt.wanted, most)
-        if aimed <= size:
-            return record, _Intent(zone.replicas, zone.version, 0)
-        now = self._clock.now()
-        entered = poolrecord.aim(settled, zone.name, aimed, zone.version, now)
+        attempt.granted = max(0, attempt.delta - (attempt.wanted - aimed))
+        if aimed <= zone.replicas:
+            attempt.granted = 0
+            return record, _Intent(aimed, zone.version, 0)
+        intent = _Intent(aimed, zone.version, attempt.granted)
+        if other is not None and other.target >= aimed:
+            return record, intent  # counted already: its writer and we aim at the same version
+        entered = poolrecord.aim(settled, zone.name, aimed, zone.version, self._clock.now())
         attempt.entered = entered.targets[zone.name]
-        attempt.granted = attempt.delta - (attempt.wanted - aimed)
-        return entered, _Intent(aimed, zone.version, attempt.granted)
+        return entered, intent
 
     async def _write(self, group: Group, intent: _Intent) -> bool:
         """Write a size; False if that has to be granted anew, at another version."""

@@ -186,6 +186,32 @@ async def test_a_sleeping_write_fails_before_its_target_is_dropped() -> None:
     assert seed.sizes() == [1, 0, 3]
 
 
+async def test_a_size_that_a_dead_server_left_in_the_record_is_taken_over() -> None:
+    seed, one, clock = _with(1, 0, 0)
+    two = SeedServer(seed, clock)
+    two.look()
+    group = one.group(1)
+    empty = poolrecord.Record(group.pool.key)
+    aimed = poolrecord.aim(empty, group.zone.name, 3, group.zone.version, clock.now())
+    await one.records.change(aimed.key, lambda _record: (aimed, None), 1)
+    assert await two.resizer.increase(two.group(1), 3) == 3
+    assert seed.sizes() == [1, 3, 0]
+
+
+async def test_a_server_whose_cache_is_older_than_a_target_looks_again_first() -> None:
+    seed, one, clock = _with(1, 0, 0)
+    two = SeedServer(seed, clock)
+    two.look()
+    seed.change(MachineDeployment, zone_key(1), {"spec": {"replicas": 2}})
+    one.look()
+    group = one.group(1)
+    empty = poolrecord.Record(group.pool.key)
+    aimed = poolrecord.aim(empty, group.zone.name, 3, group.zone.version, clock.now())
+    await one.records.change(aimed.key, lambda _record: (aimed, None), 1)
+    await two.resizer.increase(two.group(1), 1)
+    assert seed.sizes() == [1, 3, 0]
+
+
 async def test_a_group_that_is_gone_is_said_to_be_gone() -> None:
     seed, server, _clock = _with(1, 0, 0)
     group = server.group(1)
