@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it; 2 if that is not possible."""
     try:
-        if args.directory is not None or (args.action == "create" and not args.secret):
+        if not args.secret and (args.directory is not None or args.action == "create"):
             return _in_files(args, args.directory or _FILES)
         return asyncio.run(_in_cluster(args))
     except (BundleError, ConfigError, ApiError, OSError, ValueError) as error:
@@ -147,7 +147,9 @@ async def _in_cluster(args: argparse.Namespace) -> int:
         store = Store(client, key, Profile(names, days), SystemClock())
         if args.action == "create":
             material = await store.obtain()
-            return _admit(args, _FILES, material, now) if args.nodegroups else _show(material, now)
+            if args.nodegroups:
+                return _admit(args, args.directory or _FILES, material, now)
+            return _show(material, now)
         try:
             material, secret = await store.read()
         except NotFoundError:

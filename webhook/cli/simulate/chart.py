@@ -15,7 +15,7 @@ _MOST_POINTS: Final = 1500
 
 
 class Line(NamedTuple):
-    """A named series of points, by day."""
+    """A named series of points over time."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -28,8 +28,8 @@ class Panel(NamedTuple):
     lines: Sequence[Line]
 
 
-def draw(panels: Sequence[Panel]) -> str:
-    """Draw panels below each other, with one legend."""
+def draw(panels: Sequence[Panel], unit: str = "day") -> str:
+    """Draw panels below each other, with one legend; `unit` is what the points are counted in."""
     height = HEIGHT * len(panels) + 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
@@ -37,13 +37,13 @@ def draw(panels: Sequence[Panel]) -> str:
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
     ]
     for place, panel in enumerate(panels):
-        parts += _panel(panel, place * HEIGHT)
+        parts += _panel(panel, place * HEIGHT, unit)
     parts += _legend(panels[0].lines if panels else (), height - 12)
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
 
 
-def _panel(panel: Panel, top: int) -> list[str]:
+def _panel(panel: Panel, top: int, unit: str) -> list[str]:
     points = [point for line in panel.lines for point in line.points]
     last = max((day for day, _ in points), default=1.0) or 1.0
     most = _round_up(max((value for _, value in points), default=1.0))
@@ -64,7 +64,8 @@ def _panel(panel: Panel, top: int) -> list[str]:
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{label}</text>')
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, y = across(last * share), top + HEIGHT - 8
-        parts.append(f'<text x="{x}" y="{y}" text-anchor="middle">day {last * share:g}</text>')
+        label = f"{unit} {last * share:g}"
+        parts.append(f'<text x="{x}" y="{y}" text-anchor="middle">{label}</text>')
     for number, line in enumerate(panel.lines):
         drawn = " ".join(f"{across(day)},{down(value)}" for day, value in _thin(line.points))
         color = _COLORS[number % len(_COLORS)]

@@ -19,10 +19,11 @@ from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
 from webhook.cli.dev import landscape
 from webhook.cli.dev.landscape import LandscapeError
-from webhook.cli.simulate import arrivals, chart
+from webhook.cli.simulate import arrivals, chart, nodegroups
 from webhook.cli.simulate.arrivals import ArrivalsError
 from webhook.cli.simulate.chart import Line, Panel
 from webhook.cli.simulate.engine import Engine, Record
+from webhook.cli.simulate.nodegroups import ScenarioError
 from webhook.domain.options import CapacityOptions, Options
 
 NAME: Final = "simulate"
@@ -38,8 +39,14 @@ class SimulationError(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     add = parser.add_argument
-    add("--landscape", required=True, help="manifests with sets, SeedAutoscalers and CloudProfiles")
-    add("--arrivals", required=True, help="a CSV file (day,action,shoot), or shoots a day")
+    add(
+        "scenario",
+        nargs="*",
+        metavar="nodegroups FILE",
+        help="instead: the bounds of a worker pool, scan by scan, as the events of a file come",
+    )
+    add("--landscape", help="manifests with sets, SeedAutoscalers and CloudProfiles")
+    add("--arrivals", help="a CSV file (day,action,shoot), or shoots a day")
     add("--days", type=float, default=30.0, help="how long to simulate (default 30)")
     add("--lifetime", type=float, default=30.0, help="days that random shoots live, on average")
     add(
@@ -59,19 +66,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, print a table, draw; 2 if the input cannot be used."""
     try:
-        objects = [*_objects(args.landscape)]
-        shapes = _shapes(objects)
-        events = arrivals.read(args.arrivals, shapes, args.days, args.lifetime, args.random_seed)
-        records = [
-            (_name(target), _simulate(args, objects, events, target))
-            for target in args.target or [None]
-        ]
-    except (LandscapeError, ArrivalsError, SimulationError) as error:
+        return _run_node_groups(args) if args.scenario else _run_arrivals(args)
+    except (LandscapeError, ArrivalsError, SimulationError, ScenarioError) as error:
         print(f"espalier simulate: {error}", file=sys.stderr)
         return 2
-    Path(args.output).write_text(chart.draw(_panels(records)), encoding="utf-8")
+
+
+def _run_arrivals(args: argparse.Namespace) -> int:
+    if not args.landscape or not args.arrivals:
+        raise SimulationError("give --landscape and --arrivals, or nodegroups FILE")
+    objects = [*_objects(args.landscape)]
+    shapes = _shapes(objects)
+    events = arrivals.read(args.arrivals, shapes, args.days, args.lifetime, args.random_seed)
+    records = [
+        (_name(target), _simulate(args, objects, events, target))
+        for target in args.target or [None]
+    ]
+    return _show(args, _table(records), chart.draw(_panels(records)))
+
+
+def _run_node_groups(args: argparse.Namespace) -> int:
+    what, *files = args.scenario
+    if what != nodegroups.NAME or len(files) != 1:
+        raise SimulationError("write espalier simulate nodegroups FILE")
+    found = nodegroups.scans(nodegroups.read(files[0]))
+    return _show(args, nodegroups.table(found), chart.draw(nodegroups.panels(found), "scan"))
+
+
+def _show(args: argparse.Namespace, table: Table, drawing: str) -> int:
+    Path(args.output).write_text(drawing, encoding="utf-8")
     # Programs get whole lines, people what fits their terminal.
-    Console(width=None if sys.stdout.isatty() else 160).print(_table(records))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
     print(f"drawn to {args.output}")
     return 0
 
