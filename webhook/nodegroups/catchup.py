@@ -4,13 +4,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from webhook.api.decode import decode
-from webhook.api.kinds import kind_of_model
 from webhook.api.machines import MachineDeployment
 from webhook.api.meta import ObjectKey
 from webhook.api.versions import ordinal
 from webhook.cluster.client import Client
-from webhook.cluster.requests import Selection
+from webhook.nodegroups.crews import live_list
 from webhook.runtime.clock import Clock, within
 from webhook.state.indexes import DEPLOYMENTS_BY_NAMESPACE
 from webhook.state.snapshot import Snapshot
@@ -19,7 +17,6 @@ SECONDS: Final = 3.0
 
 _PAUSE: Final = 0.02
 _MOST_PEERS: Final = 4096
-_DEPLOYMENT: Final = kind_of_model(MachineDeployment)
 
 
 class NotCaughtUpError(Exception):
@@ -62,17 +59,8 @@ class CatchUp:
             self._peers.popitem(last=False)
 
     async def _live(self, namespace: str) -> Mapping[ObjectKey, str]:
-        selection = Selection(_DEPLOYMENT, namespace)
-        found: dict[ObjectKey, str] = {}
-        token = ""
-        while True:
-            page = await self._client.page(selection, token)
-            for item in page.items:
-                deployment = decode(MachineDeployment, item)
-                found[deployment.key] = deployment.resource_version
-            token = page.token
-            if not token:
-                return found
+        found = await live_list(self._client, MachineDeployment, namespace)
+        return {each.key: each.resource_version for each in found}
 
     def _is_as_new(self, namespace: str, live: Mapping[ObjectKey, str]) -> bool:
         cached = {

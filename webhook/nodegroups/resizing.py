@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple, Protocol
 
 from webhook.api import names, timestamps
@@ -19,6 +20,7 @@ from webhook.domain.groups import Group
 from webhook.domain.lowering import Lowering
 from webhook.domain.poolrecord import Record, Target
 from webhook.domain.pools import PoolKey
+from webhook.nodegroups import crews
 from webhook.nodegroups.record import BusyError, Records, Remembering
 from webhook.nodegroups.views import Views
 from webhook.runtime.clock import Clock, within
@@ -188,12 +190,12 @@ class Resizer:
         try:
             async with self._turn(group.pool.key):
                 while True:
-                    chosen = choose(self._look(group))
-                    if not chosen.total:
-                        return chosen
                     deployment = self._cache.snapshot().get(MachineDeployment, key)
                     if deployment is None:
                         raise GoneError(f"group {group.id} is no more")
+                    chosen = await self._choose(group, deployment, choose)
+                    if not chosen.total:
+                        return chosen
                     try:
                         change = lowering.patch_for(deployment, chosen, self._clock.now())
                         await self._send(key, change)
@@ -203,6 +205,22 @@ class Resizer:
                     return chosen
         except TimeoutError as error:
             raise UnreachableError("the API server does not answer in time") from error
+
+    async def _choose(
+        self, group: Group, deployment: MachineDeployment, choose: Callable[[Group], Lowering]
+    ) -> Lowering:
+        """Choose from memory, and again from live machines where some are thought not to exist.
+
+        A machine that memory does not show may be a Node by now, and giving its replica up would
+        take a Node. What comes after this look changes the MachineDeployment, whose version the
+        write insists on.
+        """
+        found = self._look(group)
+        chosen = choose(found)
+        if not chosen.unmade:
+            return chosen
+        members = await crews.live_members(self._client, deployment)
+        return choose(replace(self._look(group), members=members))
 
     async def _settle_overdue(self, pool: PoolKey) -> None:
         """Clear targets away whose writers are silent, once their writes cannot come any more."""

@@ -49,6 +49,18 @@ def test_a_percentage_is_shared_over_zones(
     assert [distribute_percent(i, percent, zones, total) for i in range(zones)] == shares
 
 
+def test_floats_differ_from_exact_shares_just_as_often_as_gardeners_do() -> None:
+    different = 0
+    for zones in range(1, 7):
+        for total in range(1, 61):
+            shares = [distribute(index, total, zones) for index in range(zones)]
+            for percent in range(101):
+                for index, share in enumerate(shares):
+                    exact = percent if total % zones == 0 else -(-zones * share * percent // total)
+                    different += distribute_percent(index, percent, zones, total) != exact
+    assert different == 1023
+
+
 @pytest.mark.parametrize(
     ("value", "shares"),
     [

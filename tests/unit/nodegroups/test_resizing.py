@@ -410,6 +410,7 @@ async def _play(steps: list[Step], bounds: tuple[int, int]) -> None:
             case _:
                 await clock.advance(float(amount))
         assert sum(seed.sizes()) <= bounds[1]
+        assert all(size >= live for size, live in zip(seed.sizes(), _live(seed), strict=True))
         await asyncio.sleep(0)
     for server in servers:
         server.look()
@@ -420,12 +421,13 @@ async def _play(steps: list[Step], bounds: tuple[int, int]) -> None:
 
 
 def _join(seed: Seed, zone: int) -> None:
-    """Let one machine more become a Node, as far as the size goes."""
+    """Let one machine more become a Node, as far as the size goes, and be counted in status."""
+    seed.change(MachineDeployment, zone_key(zone), {"status": {"joined": seed.version}})
     deployment = seed.objects[MachineDeployment, zone_key(zone)]
     found = [
         key for model, key in seed.objects if model is Machine and f"z{zone + 1}-1" in key.name
     ]
-    if len(found) >= deployment["spec"]["replicas"]:
+    if sum(_live(seed)[zone : zone + 1]) >= deployment["spec"]["replicas"]:
         return
     if not found:
         seed.add_machines(zone, "Running")
@@ -436,6 +438,19 @@ def _join(seed: Seed, zone: int) -> None:
         "spec": {},
     }
     seed.put(Machine, make_machine(owner, f"1{len(found)}"))
+
+
+def _live(seed: Seed) -> list[int]:
+    """Count the live Nodes of each zone that nobody has asked to delete."""
+    counts = []
+    for zone in range(3):
+        deployment = seed.objects[MachineDeployment, zone_key(zone)]
+        named = deployment["metadata"]["annotations"].get(names.TRIGGER_DELETION, "")
+        going = {entry.partition("~")[0] for entry in named.split(",")}
+        prefix = f"{zone_key(zone).name}-1-"
+        found = [key.name for model, key in seed.objects if model is Machine]
+        counts.append(sum(name.startswith(prefix) and name not in going for name in found))
+    return counts
 
 
 def test_keys_are_what_the_tests_take_them_for() -> None:

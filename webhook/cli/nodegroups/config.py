@@ -6,15 +6,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from webhook.api.decode import decode
-from webhook.api.kinds import kind_of_model
 from webhook.api.machines import MachineDeployment
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError
-from webhook.cluster.requests import Selection
 from webhook.domain.pools import discover, discoveries
+from webhook.nodegroups.crews import live_list
 from webhook.nodegroups.template import differing
 from webhook.settings import Settings
 
@@ -113,15 +111,7 @@ async def _labels(args: argparse.Namespace) -> Sequence[str]:
     """Find the labels by which an autoscaler would take zones of a pool for different groups."""
     access = await config.load(args.kubeconfig, args.context)
     async with Client(access) as client:
-        selection = Selection(kind_of_model(MachineDeployment), args.namespace)
-        items = []
-        token = ""
-        while True:
-            page = await client.page(selection, token)
-            items += [decode(MachineDeployment, item) for item in page.items]
-            token = page.token
-            if not token:
-                break
+        items = await live_list(client, MachineDeployment, args.namespace)
     by_name = {each.name: each for each in items}
     pools, _ = discover(items, discoveries(()))
     found = [differing([by_name[zone.name] for zone in pool.zones]) for pool in pools]
