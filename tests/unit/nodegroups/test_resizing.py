@@ -340,6 +340,16 @@ async def test_a_smaller_target_takes_only_what_is_no_node_yet(
     assert (seed.sizes()[0], lowered.machines) == (size, tuple(machines[each] for each in named))
 
 
+async def test_a_node_that_memory_does_not_show_yet_is_not_taken_back() -> None:
+    seed, server, _clock = _with(2, 0, 0)
+    seed.add_machines(0, "Running", "Running")
+    assert server.group(0).missing == 2
+    assert await server.resizer.decrease(server.group(0), 2) == Lowering()
+    placeholder = f"espalier:///{SHOOT_NAMESPACE}/{zone_key(0).name}/1-1"
+    assert await server.resizer.delete(server.group(0), [placeholder]) == Lowering()
+    assert seed.sizes() == [2, 0, 0]
+
+
 async def test_a_smaller_size_is_written_again_at_the_new_version() -> None:
     seed, server, _clock = _with(2, 0, 0)
     _first, second = seed.add_machines(0, "Running", "Running")
