@@ -66,7 +66,7 @@ def ours(metrics: Metrics, table: Table, memory: Memory | None = None) -> web.Ap
 def landscape() -> Memory:
     """Remember 10,000 shoots with their profile, bindings, quota and seeds."""
     memory = Memory(kind.model for kind in KINDS)
-    for raw in (*map(make_shoot, range(SHOOTS)), *make_surroundings()):
+    for raw in (*make_surroundings(), *map(make_shoot, range(SHOOTS))):
         kind = find_kind(raw["apiVersion"], raw["kind"])
         assert kind is not None
         obj = convert(kind.model, raw)

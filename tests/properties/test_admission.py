@@ -18,7 +18,7 @@ from webhook.admission.decision import Decision, Needs, Request
 from webhook.admission.review import ReviewError
 from webhook.api.kinds import KINDS
 from webhook.state.memory import Memory
-from webhook.state.questions import Answers, Get
+from webhook.state.questions import Answer, Answers, Find, Get, MayI
 from webhook.state.snapshot import Snapshot
 
 CHUNK = 5_000
@@ -36,21 +36,22 @@ def remember(*raws: dict[str, Any]) -> Memory:
 MEMORY = remember(*LANDSCAPE)
 
 
+_ABSENT: dict[type, Answer] = {Get: None, Find: (), MayI: True}
+
+
 def look(answers: Answers | None = None) -> Snapshot:
     return Snapshot(MEMORY, NOW, answers=answers)
 
 
 def decide(half: str, request: Request) -> Decision:
-    """Do what the server does: ask once, then decide with the answers."""
-    ask = getattr(engine, half)
-    decision = ask(request, look())
-    if isinstance(decision, Needs):
-        answers = {
-            question: None if isinstance(question, Get) else True for question in decision.questions
-        }
-        decision = ask(request, look(answers))
-    assert isinstance(decision, Decision), decision
-    return decision
+    """Do what the server does: ask what is missing, then decide with the answers."""
+    answers: Answers = {}
+    while True:
+        decision: Decision | Needs = getattr(engine, half)(request, look(answers))
+        if isinstance(decision, Decision):
+            return decision
+        assert not answers.keys() & set(decision.questions), "nothing is asked twice"
+        answers = {**answers, **{each: _ABSENT[type(each)] for each in decision.questions}}
 
 
 def answer(half: str, body: bytes) -> dict[str, Any] | None:
@@ -59,7 +60,11 @@ def answer(half: str, body: bytes) -> dict[str, Any] | None:
         request = review.decode(body)
     except ReviewError:
         return None
-    written = msgspec.json.decode(review.encode(request, decide(half, request)))
+    encoded = review.encode(request, decide(half, request))
+    if half == "validate":
+        whole = review.decode_whole(body)
+        assert review.encode(whole, decide(half, whole)) == encoded, "in one pass or step by step"
+    written = msgspec.json.decode(encoded)
     response: dict[str, Any] = written["response"]
     assert response["uid"] == request.uid
     check_answer(half, response, body)

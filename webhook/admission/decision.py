@@ -94,10 +94,23 @@ class Finding(NamedTuple):
         return self._replace(fatal=False)
 
 
+Pair: TypeAlias = tuple[bytes | None, bytes | None]
+"""The bytes of the object that shall be stored, and of the one that is."""
+
+
+class Read(NamedTuple):
+    """Objects that were read together with their review, whose bytes are cut out if wanted."""
+
+    new: Object | None
+    old: Object | None
+    cut: Callable[[], Pair]
+
+
 class Request:
     """One operation on one object, decoded as far as somebody reads it."""
 
     __slots__ = (
+        "_cut",
         "_new",
         "_new_bytes",
         "_new_raw",
@@ -106,6 +119,8 @@ class Request:
         "_old_is_readable",
         "_old_raw",
         "dry_run",
+        "has_object",
+        "is_sound",
         "key",
         "kind",
         "operation",
@@ -126,6 +141,7 @@ class Request:
         dry_run: bool = False,
         new: bytes | None = None,
         old: bytes | None = None,
+        read: "Read | None" = None,
     ) -> None:
         self.uid = uid
         self.kind = kind
@@ -141,16 +157,29 @@ class Request:
         self._old: Object | None = None
         self._new_raw: Raw | None = None
         self._old_raw: Raw | None = None
+        self._cut: Callable[[], Pair] | None = None
+        self.has_object = new is not None
+        self.is_sound = read is not None
+        """Whether the shape of the objects was judged already, and nothing found."""
+        if read is not None:
+            self._new, self._old, self._cut = read
+            self.has_object = read.new is not None
 
     @property
     def object_bytes(self) -> bytes | None:
-        return self._new_bytes
+        return self._bytes()[0]
+
+    def _bytes(self) -> "Pair":
+        if self._cut is not None:
+            self._new_bytes, self._old_bytes = self._cut()
+            self._cut = None
+        return self._new_bytes, self._old_bytes
 
     def object_as(self, model: type[M]) -> M:
         """Read the object that shall be stored; raises one of UNREADABLE if it does not decode."""
         found = self._new
         if found is None:
-            found = self._new = decode.decode(model, self._new_bytes or b"{}")
+            found = self._new = decode.decode(model, self._bytes()[0] or b"{}")
         return found  # type: ignore[return-value]  # a request has one kind, hence one model
 
     def old_as(self, model: type[M]) -> M | None:
@@ -168,14 +197,14 @@ class Request:
     def raw(self) -> Raw:
         """Read the object with every field, known or not."""
         if self._new_raw is None:
-            self._new_raw = _mapping(self._new_bytes)
+            self._new_raw = _mapping(self._bytes()[0])
         return self._new_raw
 
     def old_raw(self) -> Raw | None:
         """Read the stored object with every field; None where there is none that can be read."""
-        if self._old_raw is None and self._old_bytes is not None:
+        if self._old_raw is None and (old := self._bytes()[1]) is not None:
             try:
-                self._old_raw = _mapping(self._old_bytes)
+                self._old_raw = _mapping(old)
             except UNREADABLE:
                 return None
         return self._old_raw
@@ -191,12 +220,12 @@ class Request:
             user=self.user,
             dry_run=self.dry_run,
             new=data,
-            old=self._old_bytes,
+            old=self._bytes()[1],
         )
 
     def draft(self) -> Draft:
         """Give a copy of the object that mutators may edit."""
-        return _mapping(self._new_bytes)
+        return _mapping(self._bytes()[0])
 
 
 def _mapping(data: bytes | None) -> Draft:

@@ -61,7 +61,7 @@ class Table:
         may ask for one thing that is exclusive; the rest of the decision then waits for it.
         """
         row = _find(self._mutators, request)
-        if row is None or request.object_bytes is None or only_loses_finalizers(request):
+        if row is None or not request.has_object or only_loses_finalizers(request):
             return _ALLOWED
         active = _active(row, request, snapshot)
         if not active or any(_shape_faults(request)):
@@ -96,7 +96,7 @@ class Table:
         if row is None or (request.operation == "UPDATE" and only_loses_finalizers(request)):
             return _ALLOWED
         active = _active(row, request, snapshot)
-        if request.object_bytes is not None and active:
+        if request.has_object and active and not request.is_sound:
             faults = tuple(_shape_faults(request))
             if faults:
                 return _misshapen(faults, active)
@@ -159,7 +159,7 @@ def _is_reconcile(request: Request) -> bool:
 def _shape_faults(request: Request) -> Iterator[Finding]:
     """Say why the object cannot be read at all, field by field."""
     kind, data = request.kind, request.object_bytes
-    if kind is None or data is None:
+    if kind is None or data is None or request.is_sound:
         return
     odd = structure.faults(data) if structure.is_suspect(data) else ()
     if odd:

@@ -13,7 +13,7 @@ from webhook.admission.decision import Decision, Grant, Needs, Outcome, Request
 from webhook.cluster.answers import UnanswerableError
 from webhook.runtime.metrics import Metrics
 from webhook.server.errors import LaterError
-from webhook.server.middleware import Handler, read_body
+from webhook.server.middleware import Handler, Quick, read_body
 from webhook.state.questions import Answers, Question
 from webhook.state.snapshot import Snapshot
 
@@ -50,8 +50,8 @@ class Admission:
         self._metrics = metrics
         self._granter = granter
 
-    def handler(self, path: str, decide: Decide) -> Handler:
-        """Give the handler of one path."""
+    def handlers(self, path: str, decide: Decide) -> tuple[Handler, Quick]:
+        """Give the handler of one path, and the one for what memory alone can answer."""
         tally = _Tally(self._metrics, path)
 
         async def handle(request: web.Request, deadline: float) -> web.Response:
@@ -66,7 +66,17 @@ class Admission:
             _tell(path, asked, decision, started)
             return web.Response(body=review.encode(asked, decision), headers=_JSON)
 
-        return handle
+        def handle_quickly(body: bytes) -> bytes | None:
+            started = perf_counter()
+            asked = review.decode_whole(body)
+            decision = self._decide(decide, asked)
+            if not isinstance(decision, Decision):
+                return None  # it takes questions, or something exclusive: both have to wait
+            tally.count(asked, decision)
+            _tell(path, asked, decision, started)
+            return review.encode(asked, decision)
+
+        return handle, handle_quickly
 
     def _decide(
         self, decide: Decide, asked: Request, answers: Answers | None = None

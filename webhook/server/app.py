@@ -14,6 +14,7 @@ from webhook.server.authentication import certified
 from webhook.server.errors import StrangerError
 from webhook.server.extender import Extender
 from webhook.server.keys import ADMISSION_AUTHORITIES, LIVE, METRICS, READY, TRAFFIC
+from webhook.server.lane import LANES
 from webhook.server.middleware import MAX_BODY, Door, Handler
 from webhook.server.probes import add_probes
 from webhook.server.traffic import Traffic
@@ -43,14 +44,18 @@ def build_app(services: Services, roles: Collection[Role]) -> web.Application:
     door = Door(app[TRAFFIC], app[METRICS])
     if "admission" in roles:
         admission = Admission(services.memory, services.metrics, services.granter)
+        lanes = {}
         for path, decide in (
             ("/mutate", services.table.mutate),
             ("/validate", services.table.validate),
         ):
-            handler = admission.handler(path, decide)
+            handler, quick = admission.handlers(path, decide)
             if app[ADMISSION_AUTHORITIES]:
                 handler = _for_clients(handler)
+            else:
+                lanes[path] = door.shorten(path, quick)
             app.router.add_post(path, door.guard(path, handler))
+        app[LANES] = lanes
     if "extender" in roles and services.extender is not None:
         _add_extender(app, door, services.extender)
     return app

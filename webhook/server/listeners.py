@@ -1,13 +1,16 @@
 """Open ports, and leave them without dropping anybody."""
 
+import asyncio
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import cast
 
 from aiohttp import web
 
+from webhook.server.lane import LANES, Connection, Short
 from webhook.server.traffic import Traffic
 
 KEEP_ALIVE = 300.0
@@ -53,14 +56,31 @@ async def listening(
     )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, ssl_context=context, backlog=_BACKLOG)
+        opened = await _open(runner, app.get(LANES, {}), (host, port), context)
         try:
-            await site.start()
-        except OSError as error:
-            raise _explain(host, port, error) from error
-        yield runner.addresses[0][1]
+            yield opened.sockets[0].getsockname()[1]
+        finally:
+            opened.close()
     finally:
         await runner.cleanup()
+
+
+async def _open(
+    runner: web.AppRunner,
+    lanes: Mapping[str, Short],
+    address: tuple[str, int],
+    context: ssl.SSLContext | None,
+) -> asyncio.Server:
+    loop, server = asyncio.get_running_loop(), cast("web.Server", runner.server)
+
+    def connect() -> asyncio.BaseProtocol:
+        return Connection(server, lanes, loop=loop, keepalive_timeout=KEEP_ALIVE, access_log=None)
+
+    factory = connect if lanes else server
+    try:
+        return await loop.create_server(factory, *address, ssl=context, backlog=_BACKLOG)
+    except OSError as error:
+        raise _explain(*address, error) from error
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """AdmissionReviews on the wire."""
 
 import base64
+import json
 from typing import Any
 
 import msgspec
@@ -79,6 +80,64 @@ def test_a_review_as_the_api_server_sends_it() -> None:
     stored = request.old_as(Shoot)
     assert stored is not None
     assert stored.spec.region == "there"
+
+
+BODIES = [
+    pytest.param(PLAIN, True, id="an update"),
+    pytest.param(
+        msgspec.json.encode(make_review(operation="CREATE", oldObject=None)), True, id="a creation"
+    ),
+    pytest.param(
+        msgspec.json.encode(make_review(operation="DELETE", object=None)), True, id="a deletion"
+    ),
+    pytest.param(
+        msgspec.json.encode(make_review(name="", oldObject=None)), False, id="a name to be made"
+    ),
+    pytest.param(
+        msgspec.json.encode(make_review(object={**SHOOT, "spec": {"region": 5}})),
+        False,
+        id="a field of the wrong type",
+    ),
+    pytest.param(
+        msgspec.json.encode(make_review(object={**SHOOT, "spec": {"region": None}})),
+        False,
+        id="a null, as Go writes what is absent",
+    ),
+    pytest.param(
+        msgspec.json.encode(make_review(object={**SHOOT, "spec": {"x": "é"}})),
+        False,
+        id="letters beyond ASCII",
+    ),
+    pytest.param(
+        json.dumps(make_review(object={**SHOOT, "spec": {"x": 2**70}})).encode(),
+        False,
+        id="an integer beyond 64 bits",
+    ),
+    pytest.param(
+        msgspec.json.encode(
+            make_review(
+                extra={"resource": {"group": "", "version": "v1", "resource": "widgets"}},
+                resource={"group": "", "version": "v1", "resource": "widgets"},
+            )
+        ),
+        False,
+        id="a kind that nobody judges",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "at_once"), BODIES)
+def test_reading_in_one_pass_and_step_by_step_is_the_same(body: bytes, at_once: bool) -> None:
+    whole, steps = review.decode_whole(body), review.decode(body)
+    assert whole.is_sound is at_once
+    names = ("uid", "kind", "operation", "key", "subresource", "user", "dry_run", "has_object")
+    assert [getattr(whole, name) for name in names] == [getattr(steps, name) for name in names]
+    assert whole.object_bytes == steps.object_bytes
+    assert whole.old_raw() == steps.old_raw()
+    if at_once and whole.has_object:
+        assert whole.object_as(Shoot) == steps.object_as(Shoot)
+        assert whole.old_as(Shoot) == steps.old_as(Shoot)
+    assert whole.with_object(b"{}").old_raw() == steps.old_raw()
 
 
 def test_a_deletion_has_only_an_old_object() -> None:

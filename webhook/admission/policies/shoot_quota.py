@@ -78,10 +78,12 @@ def _quotas(binding: Binding, snapshot: Snapshot) -> tuple[list[Quota], list[Obj
 def _costs(
     shoot: Shoot, request: Request, quotas: Iterable[Quota], snapshot: Snapshot
 ) -> Iterator[Finding]:
+    limited = [one for one in quotas if one.spec.metrics]
+    if not limited:
+        return
     offer = profiles.find(shoot.spec, request.key.namespace, snapshot.look_up)
     wanted = quota.cost(shoot.spec, offer)
-    limited = [one for one in quotas if one.spec.metrics]
-    for unknown in wanted.unknown if limited else ():
+    for unknown in wanted.unknown:
         yield Finding.warning(
             "spec.provider.workers", f"{unknown} is not in the cloud profile, so it is not counted"
         )
@@ -105,21 +107,22 @@ class _Others(NamedTuple):
 
 def _others(one: Quota, request: Request, snapshot: Snapshot) -> _Others:
     """Find what others cost of a quota, by sums that are kept at hand."""
-    of_quota = str(one.key)
-    bindings: list[Binding] = [
+    of_quota, key = str(one.key), request.key
+    bindings: tuple[Binding, ...] = (
         *snapshot.by_index(SECRET_BINDINGS_BY_QUOTA, of_quota),
         *snapshot.by_index(CREDENTIALS_BINDINGS_BY_QUOTA, of_quota),
-    ]
-    if quota.is_of_project(one):
-        namespace = request.key.namespace
-        bindings = [binding for binding in bindings if binding.namespace == namespace]
-    groups = [quota.binding_group(type(binding), binding.key) for binding in bindings]
-    stored = snapshot.get(Shoot, request.key)
-    counts = stored is not None and quota.group(stored) in groups
-    return _Others(
-        [snapshot.total(QUOTA_USAGE, group) for group in groups],
-        snapshot.share(QUOTA_USAGE, request.key) if counts else {},
     )
+    stored, of_project = snapshot.get(Shoot, key), quota.is_of_project(one)
+    own = quota.group(stored) if stored is not None else ""
+    others = _Others([], {})
+    for binding in bindings:
+        if of_project and binding.metadata.namespace != key.namespace:
+            continue
+        group = quota.binding_group(type(binding), binding.key)
+        others.vectors.append(snapshot.total(QUOTA_USAGE, group))
+        if group == own:
+            others = others._replace(own=snapshot.share(QUOTA_USAGE, key))
+    return others
 
 
 def _exceeded(one: Quota, wanted: Mapping[str, Decimal], others: _Others) -> Iterator[Finding]:

@@ -13,18 +13,16 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     """Judge the pools by themselves, against what was stored, and against the cloud profile."""
     shoot, stored = request.object_as(Shoot), request.old_as(Shoot)
     spec, old = shoot.spec, stored.spec if stored is not None else None
-    if old is not None and _asks_for_the_same(spec, old) and not workers.is_any_short(spec):
-        return ()
-    return _judge(request, spec, old, snapshot)
+    if old is None or not _asks_for_the_same(spec, old):
+        return (*_judge(spec, old, snapshot), *_offered(spec, old, request.key.namespace, snapshot))
+    return _judge(spec, old, snapshot) if workers.is_any_short(spec) else ()
 
 
 def _asks_for_the_same(spec: ShootSpec, old: ShootSpec) -> bool:
     return spec.provider.workers == old.provider.workers and spec.region == old.region
 
 
-def _judge(
-    request: Request, spec: ShootSpec, old: ShootSpec | None, snapshot: Snapshot
-) -> Iterator[Finding]:
+def _judge(spec: ShootSpec, old: ShootSpec | None, snapshot: Snapshot) -> Iterator[Finding]:
     pools = old.provider.workers if old is not None else ()
     rule = snapshot.options.admission.worker_rule
     yield from workers.judge(spec.provider.workers, pools, "spec.provider.workers", rule)
@@ -33,8 +31,6 @@ def _judge(
             "spec.provider.workers",
             "a shoot with workers cannot lose them all, nor one without get some: make a new shoot",
         )
-    if old is None or not _asks_for_the_same(spec, old):
-        yield from _offered(spec, old, request.key.namespace, snapshot)
 
 
 def _offered(
