@@ -13,6 +13,7 @@ from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.errors import NotFoundError
+from webhook.cluster.pacing import Timing
 from webhook.cluster.requests import Selection
 from webhook.runtime.clock import SystemClock
 
@@ -85,8 +86,10 @@ async def uninstall(client: Client, kind: Kind) -> None:
 
 
 @asynccontextmanager
-async def following(client: Client, *kinds: Kind | Selection) -> AsyncIterator[Cache]:
-    cache = Cache(client, kinds, SystemClock())
+async def following(
+    client: Client, *kinds: Kind | Selection, timing: Timing | None = None
+) -> AsyncIterator[Cache]:
+    cache = Cache(client, kinds, SystemClock(), timing=timing)
     task = asyncio.create_task(cache.run())
     try:
         async with asyncio.timeout(30):
