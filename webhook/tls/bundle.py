@@ -20,6 +20,10 @@ from webhook.tls.authority import KeyPair
 CERTIFICATE_FILE = "tls.crt"
 KEY_FILE = "tls.key"
 AUTHORITIES_FILE = "ca.crt"
+FILES = (CERTIFICATE_FILE, KEY_FILE, AUTHORITIES_FILE)
+
+SWAPPED = "..data"
+"""The symlink through which kubelets exchange all files of a mounted Secret at once."""
 
 
 class BundleError(Exception):
@@ -104,6 +108,9 @@ def not_after(pem: bytes) -> datetime:
 
 def load_directory(directory: Path) -> Bundle:
     """Read a pair and, if it is there, the authorities from files named as in a TLS Secret."""
+    swapped = directory / SWAPPED
+    if swapped.is_dir():
+        directory = swapped.resolve()  # all files of one state, even if it is exchanged just now
     try:
         pair = KeyPair(
             (directory / CERTIFICATE_FILE).read_bytes(), (directory / KEY_FILE).read_bytes()

@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 
 from webhook.tls.bundle import (
     Bundle,
@@ -13,7 +12,6 @@ from webhook.tls.bundle import (
     check,
     have_one_issuer,
     is_vouched_for,
-    load_directory,
     not_after,
 )
 from webhook.tls.serving import ServingContext
@@ -110,27 +108,3 @@ class Rotation:
 
     def _is_published(self, certificate: bytes) -> bool:
         return all(is_vouched_for(certificate, bundle) for bundle in self.published)
-
-
-async def follow_directory(
-    directory: Path,
-    take: Callable[[Bundle], Awaitable[object]],
-    sleep: Callable[[float], Awaitable[None]],
-    seconds: float = 10.0,
-) -> None:
-    """Read a directory again and again, and hand on each bundle whose content is new.
-
-    Compared by content: a mounted Secret changes by exchanging a symlink, so times mean nothing
-    and a watch on a file ends with the file. A directory that cannot be read is tried again.
-    """
-    last: Bundle | None = None
-    while True:
-        try:
-            bundle = await asyncio.to_thread(load_directory, directory)
-        except BundleError as error:
-            logger.warning("kept the serving certificate", extra={"error": str(error)})
-        else:
-            if bundle != last:
-                last = bundle
-                await take(bundle)
-        await sleep(seconds)

@@ -22,8 +22,9 @@ from webhook.runtime.clock import Clock
 from webhook.runtime.metrics import Metrics
 from webhook.settings import Settings
 from webhook.tls.bundle import Bundle, BundleError, check, load_directory, not_after, split
+from webhook.tls.directory import follow_directory
 from webhook.tls.material import Profile
-from webhook.tls.rotation import Outcome, Rotation, follow_directory
+from webhook.tls.rotation import Outcome, Rotation
 from webhook.tls.serving import ServingContext
 
 _TICK = 1.0

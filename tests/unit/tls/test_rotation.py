@@ -1,13 +1,10 @@
-import asyncio
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from tests.clocks import FakeClock, settle
 from webhook.tls.authority import Authority, KeyPair
-from webhook.tls.bundle import Bundle, BundleError, join, write_directory
-from webhook.tls.rotation import TRUST_SECONDS, Outcome, Rotation, follow_directory
+from webhook.tls.bundle import Bundle, BundleError, join
+from webhook.tls.rotation import TRUST_SECONDS, Outcome, Rotation
 from webhook.tls.serving import ServingContext
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -98,31 +95,3 @@ async def test_a_torn_pair_is_refused_and_the_old_one_served_on(
 def test_a_serving_context_does_not_start_with_a_torn_pair() -> None:
     with pytest.raises(BundleError, match="cannot be served"):
         ServingContext(KeyPair(FIRST.certificate, SECOND.key))
-
-
-async def test_a_directory_is_followed_by_content(tmp_path: Path) -> None:
-    clock, taken = FakeClock(), []
-
-    async def take(bundle: Bundle) -> None:
-        taken.append(bundle)
-
-    async def look_again() -> None:
-        for _ in range(200):
-            await asyncio.to_thread(lambda: None)
-        await clock.advance(10)
-        for _ in range(200):
-            await asyncio.to_thread(lambda: None)
-
-    follower = asyncio.create_task(follow_directory(tmp_path, take, clock.sleep))
-    await settle()
-    await look_again()
-    assert taken == []
-    write_directory(tmp_path, Bundle(FIRST, OLD.certificate))
-    await look_again()
-    write_directory(tmp_path, Bundle(FIRST, OLD.certificate))
-    await look_again()
-    assert taken == [Bundle(FIRST, OLD.certificate)]
-    write_directory(tmp_path, Bundle(SECOND, OLD.certificate))
-    await look_again()
-    assert taken[1:] == [Bundle(SECOND, OLD.certificate)]
-    follower.cancel()
