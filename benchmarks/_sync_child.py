@@ -1,6 +1,7 @@
 """One measurement in a process of its own: reading `pages`, or filling the `cache`."""
 
 import asyncio
+import gc
 import json
 import logging
 import resource
@@ -18,11 +19,12 @@ from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.requests import Selection
 from webhook.runtime.clock import SystemClock
+from webhook.state.store import Store
 
 SHOOTS = Selection(kind_of_model(Shoot))
 
 
-async def fetch_pages(client: Client) -> int:
+async def fetch_pages(client: Client) -> list[Shoot]:
     held: list[Shoot] = []
     token = ""
     while True:
@@ -30,17 +32,22 @@ async def fetch_pages(client: Client) -> int:
         held += [decode(Shoot, item) for item in page.items]
         token = page.token
         if not token:
-            return len(held)
+            return held
 
 
-async def fill_cache(client: Client) -> int:
+async def fill_cache(client: Client) -> Store[Shoot]:
     cache = Cache(client, KINDS, SystemClock())
     following = asyncio.create_task(cache.run())
     await cache.wait_synced()
     await asyncio.sleep(0)
-    count = len(cache.memory.store(Shoot))
     following.cancel()
-    return count
+    return cache.memory.store(Shoot)
+
+
+def collection_ms() -> float:
+    began = time.thread_time()
+    gc.collect()
+    return (time.thread_time() - began) * 1000
 
 
 class LoopWatch:
@@ -66,14 +73,19 @@ async def measure(mode: str, kubeconfig: str, spawned: str) -> dict[str, Any]:
     async with Client(await config.load(kubeconfig)) as client:
         watching = asyncio.create_task(watch.run())
         await asyncio.sleep(0)
-        count = await (fetch_pages(client) if mode == "pages" else fill_cache(client))
+        held = await (fetch_pages(client) if mode == "pages" else fill_cache(client))
         seconds = time.time() - float(spawned)
         await asyncio.sleep(0.01)
         watching.cancel()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    frozen = collection_ms()
+    gc.unfreeze()
     return {
         "seconds": seconds,
-        "objects": count,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "objects": len(held),
+        "peak_mb": peak,
+        "frozen_ms": frozen,
+        "thawed_ms": collection_ms(),
         "stall_ms": watch.busy * 1000,
         "stall_wall_ms": watch.wall * 1000,
     }

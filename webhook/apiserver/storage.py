@@ -93,7 +93,7 @@ class Store:
         if self._flusher is not None:
             await self._flusher
         await asyncio.get_running_loop().run_in_executor(self._disk, self._database.close)
-        self._disk.shutdown()
+        self._disk.shutdown(wait=False)  # nothing is left for it to do
 
     def collection(self, resource: str) -> Collection:
         """Return the objects of a resource; a new one's history begins now."""
