@@ -7,10 +7,24 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import settings
 
+from tests.guards import (
+    loop_is_never_blocked,
+    memory_is_never_changed,
+    no_task_is_left,
+    tasks_have_owners,
+)
 from tests.planes import IN_CI, embedded_server, gardener_server, give_up, not_run, real_server
 from webhook.planes.errors import NotBuiltError
 
-__all__ = ["embedded_server", "gardener_server", "real_server"]
+__all__ = [
+    "embedded_server",
+    "gardener_server",
+    "loop_is_never_blocked",
+    "memory_is_never_changed",
+    "no_task_is_left",
+    "real_server",
+    "tasks_have_owners",
+]
 
 # The same examples in every run, so that a red run means a change; soaks look for new ones.
 settings.register_profile("run", deadline=None, derandomize=True)

@@ -45,13 +45,23 @@ class Meddler:
 
     url: str
     session: aiohttp.ClientSession
+    address: str = ""
     asked: list[Request] = field(default_factory=list)
     _acts: deque[tuple[Matches, Act]] = field(default_factory=deque)
+    _blocked: dict[str, Act] = field(default_factory=dict)
     _open: dict[asyncio.Task[Any], web.Request] = field(default_factory=dict)
 
     def meddle(self, matches: Matches, *acts: Act) -> None:
         """Answer the next requests that match by these acts, one after the other."""
         self._acts.extend((matches, act) for act in acts)
+
+    def block(self, path: str, act: Act) -> None:
+        """Answer every request to a path (to all, if it is /) by an act, until it is unblocked."""
+        self._blocked[path] = act
+
+    def unblock(self) -> None:
+        """Let everything pass again."""
+        self._blocked.clear()
 
     @property
     def is_done(self) -> bool:
@@ -77,6 +87,9 @@ class Meddler:
         try:
             if self._acts and self._acts[0][0](asked):
                 return await self._acts.popleft()[1](request)
+            for path, act in self._blocked.items():
+                if path in ("/", request.path):
+                    return await act(request)
             return await self.forward(request)
         finally:
             del self._open[task]
@@ -118,7 +131,8 @@ async def meddling(server: Any) -> AsyncIterator[tuple[Meddler, Client]]:
         way = Meddler(server.url, session)
         app.router.add_route("*", "/{path:.*}", way.handle)
         async with listening(app, "127.0.0.1", 0) as port:
-            access = Access(FixedSource(f"http://127.0.0.1:{port}"))
+            way.address = f"http://127.0.0.1:{port}"
+            access = Access(FixedSource(way.address))
             async with Client(access) as client:
                 try:
                     yield way, client

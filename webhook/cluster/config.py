@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -81,6 +82,8 @@ class Access:
             return await self._read(anew=True)
 
     async def _read(self, *, anew: bool) -> Credentials:
+        # It brings all of Kubernetes' models along, which takes a second of anybody's loop.
+        await asyncio.to_thread(import_module, "kubernetes_asyncio.config")
         with _explained(self._source):
             configuration = await self._source.load(anew=anew)
             return await self._use(configuration)
@@ -123,7 +126,7 @@ class Kubeconfig:
         return f"kubeconfig {self._path}"
 
     async def load(self, *, anew: bool) -> Any:
-        # Imported late: it brings all of Kubernetes' models along, which offline commands spare.
+        # Imported late, for the sake of commands that ask no server.
         from kubernetes_asyncio import client, config
 
         if self._loader is not None and not anew:
