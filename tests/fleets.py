@@ -12,8 +12,13 @@ import orjson
 
 from tests.leaders import running
 from webhook.api import names
+from webhook.api.core import ConfigMap
+from webhook.api.decode import convert
 from webhook.cli.dev.machines import MACHINES
 from webhook.cli.dev.server import Server
+from webhook.domain import poolencoding
+from webhook.domain.poolrecord import Record
+from webhook.domain.pools import PoolKey
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.mcm import MachineControllerManager, crds_folder
 from webhook.planes.ports import free_port
@@ -124,6 +129,8 @@ class Fleet:
         base = f"{GROUP}/namespaces/{self.namespace}/{kind}"
         return f"{base}/{name}" if name else base
 
+    make_zone = staticmethod(make_zone)
+
     async def create(self, kind: str, body: Object) -> Object:
         async with self.session.post(self.path(kind), json=body) as response:
             assert response.status == 201, await response.text()
@@ -186,6 +193,27 @@ class Fleet:
         ]
         images = {each["spec"]["template"]["metadata"]["annotations"]["image"] for each in sets}
         return images == {image} and self.is_at_rest(pool, size)
+
+    def is_zone_rolled(self, zone: str, image: str) -> bool:
+        """Tell whether all machines of a zone are of one template and serve."""
+        images = {
+            each["spec"]["template"]["metadata"]["annotations"]["image"]
+            for each in self.state["machinesets"].values()
+            if _zone_of(each) == zone and each["spec"].get("replicas", 0)
+        }
+        now = self.moment(zone.rpartition("-z")[0])
+        return images == {image} and now.available.get(zone, 0) == now.replicas[zone]
+
+    async def record(self, pool: str) -> Record:
+        """Read the record of a pool."""
+        key = PoolKey(self.namespace, f"mcm:{names.WORKER_POOL}", pool)
+        name = poolencoding.name_of(key)
+        path = f"/api/v1/namespaces/espalier-system/configmaps/{name}"
+        async with self.session.get(path) as response:
+            assert response.status == 200, await response.text()
+            found = poolencoding.decode(convert(ConfigMap, await response.json()))
+        assert found is not None
+        return found
 
     async def until(self, holds: Callable[[], object], seconds: float, what: str) -> None:
         try:

@@ -170,6 +170,12 @@ class NodeGroupsOptions:
     roll_seconds: float = 900.0
     """How long a new machine of an update may take to serve before its permit is taken back; keep
     it below machine-controller-manager's creation timeout, after which machines are replaced."""
+    backoff_seconds: float = 300.0
+    """How long a zone without resources is avoided at first; each time in a row twice as long."""
+    longest_backoff_seconds: float = 1800.0
+    """How long it is avoided at most."""
+    takeover_seconds: float = 60.0
+    """How long a zone is bad before others are raised for its share of the minimum."""
     kubeconfig_secret: str = "espalier-shoot"  # noqa: S105 - a name
     """Secret beside a shoot's MachineDeployments whose key `kubeconfig` leads into the shoot."""
 

@@ -9,14 +9,11 @@ import msgspec
 from webhook.api import timestamps
 from webhook.api.machines import Machine, MachineDeployment
 from webhook.domain import machines
+from webhook.domain.options import NodeGroupsOptions
 from webhook.domain.poolrecord import ZoneState, parse_instant
 
-FIRST: Final = timedelta(minutes=5)
-LONGEST: Final = timedelta(minutes=30)
 FORGOTTEN: Final = timedelta(hours=3)
 """After this long without a failure the next one counts as the first."""
-SETTLED: Final = timedelta(seconds=60)
-"""How long a zone is bad before others take over its minimum."""
 
 
 class Failure(NamedTuple):
@@ -43,28 +40,35 @@ def failures(deployment: MachineDeployment, existing: Iterable[Machine]) -> list
     ]
 
 
-def strike(state: ZoneState | None, failure: Failure, now: datetime) -> ZoneState:
+def strike(
+    state: ZoneState | None, failure: Failure, now: datetime, options: NodeGroupsOptions
+) -> ZoneState:
     """Avoid a zone from now on, twice as long as the last time."""
     known = state or ZoneState()
     forgotten = now - parse_instant(known.until) > FORGOTTEN
     strikes = 1 if forgotten else known.strikes + 1
     return msgspec.structs.replace(
         known,
-        until=timestamps.format_time(now + duration(strikes)),
+        until=timestamps.format_time(now + duration(strikes, options)),
         strikes=strikes,
         last_failure=failure.text,
         on_trial=True,
     )
 
 
-def duration(strikes: int) -> timedelta:
+def duration(strikes: int, options: NodeGroupsOptions) -> timedelta:
     """Say how long a zone is avoided."""
     doublings: int = 2 ** max(0, min(strikes, 10) - 1)
-    return min(LONGEST, FIRST * doublings)
+    seconds = min(options.longest_backoff_seconds, options.backoff_seconds * doublings)
+    return timedelta(seconds=seconds)
 
 
 def follow(
-    state: ZoneState | None, failed: Sequence[Failure], existing: Iterable[Machine], now: datetime
+    state: ZoneState | None,
+    failed: Sequence[Failure],
+    existing: Iterable[Machine],
+    now: datetime,
+    options: NodeGroupsOptions,
 ) -> ZoneState | None:
     """Bring what is remembered of a zone up to now; None once there is nothing to remember.
 
@@ -74,14 +78,14 @@ def follow(
     latest = max(failed, key=lambda each: each.at, default=None)
     is_new = latest is not None and (state is None or latest.text != state.last_failure)
     if state is None:
-        return strike(None, latest, now) if latest is not None else None
+        return strike(None, latest, now, options) if latest is not None else None
     until = parse_instant(state.until)
     if now < until:
         if latest is not None and is_new:
             return msgspec.structs.replace(state, last_failure=latest.text)
         return state
     if latest is not None and is_new and latest.at > _failed_at(state):
-        return strike(state, latest, now)
+        return strike(state, latest, now, options)
     if state.on_trial and _has_joined_since(existing, _failed_at(state)):
         return msgspec.structs.replace(state, on_trial=False)
     over = now - until > FORGOTTEN and not state.on_trial and not state.backed_off
@@ -98,11 +102,11 @@ def back_off(state: ZoneState | None, backed_off: bool, now: datetime) -> ZoneSt
     return None if changed == ZoneState() else changed
 
 
-def since(state: ZoneState) -> datetime:
+def since(state: ZoneState, options: NodeGroupsOptions) -> datetime:
     """Say when a zone became bad."""
     if state.backed_off:
         return parse_instant(state.backed_off)
-    return parse_instant(state.until) - duration(state.strikes)
+    return parse_instant(state.until) - duration(state.strikes, options)
 
 
 def _failed_at(state: ZoneState) -> datetime:

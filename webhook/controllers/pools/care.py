@@ -16,6 +16,7 @@ from webhook.api.timestamps import format_time
 from webhook.controllers.pools import minimum
 from webhook.domain import fleets as counting
 from webhook.domain import machines, poolencoding, poolrecord, pools, troubles
+from webhook.domain.options import NodeGroupsOptions
 from webhook.domain.poolrecord import Record, parse_instant
 from webhook.domain.pools import Pool
 from webhook.domain.troubles import Failure
@@ -28,7 +29,6 @@ NO_RESOURCES: Final = "ZoneWithoutResources"
 TRIED: Final = "ZoneTriedAgain"
 HELD_OUT: Final = "ZoneHeldOut"
 DISAGREEMENT: Final = "PoolZonesDisagree"
-LATE: Final = "too slow"
 DISAGREEING: Final = timedelta(seconds=60)
 """How long zones may give different numbers before people are told: they change one by one."""
 
@@ -44,6 +44,7 @@ class _Sight(NamedTuple):
     sets: dict[str, list[MachineSet]]
     machines: dict[str, list[Machine]]
     now: datetime
+    options: NodeGroupsOptions
 
 
 def plan_record(found: PoolObject, snapshot: Snapshot) -> Plan:
@@ -55,7 +56,7 @@ def plan_record(found: PoolObject, snapshot: Snapshot) -> Plan:
     if pool is None:
         return _forget(found, record, snapshot)
     sight = _look(pool, snapshot)
-    changed, events = _bring_up(record, sight, snapshot)
+    changed, events = _bring_up(record, sight)
     if changed != record:
         change = poolencoding.change(changed, found.namespace)
         write = Patch(POOL_OBJECT, found.key, change, found.uid, found.resource_version)
@@ -92,12 +93,10 @@ def _look(pool: Pool, snapshot: Snapshot) -> _Sight:
         for name, owners in sets.items()
     }
     named = {each.name: each for each in members if pool.zone(each.name) is not None}
-    return _Sight(pool, named, sets, existing, snapshot.taken_at)
+    return _Sight(pool, named, sets, existing, snapshot.taken_at, snapshot.options.nodegroups)
 
 
-def _bring_up(
-    record: Record, sight: _Sight, snapshot: Snapshot
-) -> tuple[Record, tuple[Action, ...]]:
+def _bring_up(record: Record, sight: _Sight) -> tuple[Record, tuple[Action, ...]]:
     """Say what the record should be now, and what people should know of the change."""
     every = [each for owners in sight.sets.values() for each in owners]
     changed = counting.settle(record, every, sight.now)
@@ -105,19 +104,17 @@ def _bring_up(
     changed = poolrecord.prune(changed, [zone.name for zone in sight.pool.zones])
     events: list[Action] = []
     for name in sight.deployments:
-        changed = _follow_zone(changed, name, sight, snapshot, events)
+        changed = _follow_zone(changed, name, sight, events)
     changed = _note_disagreement(changed, sight, events)
     return changed, tuple(events)
 
 
-def _follow_zone(
-    record: Record, name: str, sight: _Sight, snapshot: Snapshot, events: list[Action]
-) -> Record:
+def _follow_zone(record: Record, name: str, sight: _Sight, events: list[Action]) -> Record:
     deployment, existing = sight.deployments[name], sight.machines[name]
     state = record.zones.get(name)
     failed = troubles.failures(deployment, existing)
-    late = _late(name, record, sight, snapshot.options.nodegroups.roll_seconds)
-    after = troubles.follow(state, [*failed, *late], existing, sight.now)
+    late = _late(name, record, sight)
+    after = troubles.follow(state, [*failed, *late], existing, sight.now, sight.options)
     if after != state:
         record = poolrecord.with_zone(record, name, after)
     if after is not None and (state is None or after.strikes > state.strikes):
@@ -135,7 +132,7 @@ def _follow_zone(
     return record
 
 
-def _late(name: str, record: Record, sight: _Sight, seconds: float) -> list[Failure]:
+def _late(name: str, record: Record, sight: _Sight) -> list[Failure]:
     """Name the machine beyond the zone's replicas that has been coming for too long, if any.
 
     A zone that is avoided already has lost its permits, and is judged again afterwards.
@@ -148,7 +145,8 @@ def _late(name: str, record: Record, sight: _Sight, seconds: float) -> list[Fail
         for each in sight.machines[name]
         if _belongs(each, newest) and not machines.is_available(each) and not each.is_deleting
     ]
-    overdue = [each for each in waiting if sight.now - each[0] > timedelta(seconds=seconds)]
+    patience = timedelta(seconds=sight.options.roll_seconds)
+    overdue = [each for each in waiting if sight.now - each[0] > patience]
     return [Failure(uid, sight.now) for _, uid in overdue[:1]]
 
 
@@ -227,7 +225,8 @@ def _next_look(record: Record, sight: _Sight) -> float | None:
         parse_instant(target.time) + poolrecord.PATIENCE for target in record.targets.values()
     ]
     moments += [parse_instant(state.until) for state in record.zones.values()]
-    moments += [troubles.since(state) + troubles.SETTLED for state in record.zones.values()]
+    takeover = timedelta(seconds=sight.options.takeover_seconds)
+    moments += [troubles.since(state, sight.options) + takeover for state in record.zones.values()]
     if record.disagreeing:
         moments.append(parse_instant(record.disagreeing) + DISAGREEING)
     ahead = [(moment - sight.now).total_seconds() for moment in moments if moment > sight.now]

@@ -1,7 +1,6 @@
 """Raise zones to their minimum, which cluster-autoscaler only keeps and never reaches for."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 from webhook.api.extensions import Cluster
@@ -51,7 +50,7 @@ def _lacking(pool: Pool, record: Record, snapshot: Snapshot) -> Iterator[tuple[Z
     """List the zones below their minimum, with the size that the pool's maximum leaves them."""
     now = snapshot.taken_at
     groups = [
-        Group(zone.position, zone.replicas, _is_given_up(zone.name, record, now))
+        Group(zone.position, zone.replicas, _is_given_up(zone.name, record, snapshot))
         for zone in pool.zones
     ]
     room = poolrecord.left(pool, record)
@@ -63,12 +62,14 @@ def _lacking(pool: Pool, record: Record, snapshot: Snapshot) -> Iterator[tuple[Z
             yield zone, size
 
 
-def _is_given_up(name: str, record: Record, now: datetime) -> bool:
+def _is_given_up(name: str, record: Record, snapshot: Snapshot) -> bool:
     """Tell whether others are to carry a zone's minimum: it may be back in a moment at first."""
-    state = record.zones.get(name)
+    state, now = record.zones.get(name), snapshot.taken_at
     if state is None or record.standing(name, now) != "bad":
         return False
-    return now - troubles.since(state) >= troubles.SETTLED
+    options = snapshot.options.nodegroups
+    bad_for = now - troubles.since(state, options)
+    return bad_for.total_seconds() >= options.takeover_seconds
 
 
 def _serving(pool: Pool, zone: Zone, snapshot: Snapshot) -> int:

@@ -1,0 +1,245 @@
+"""Pools of three zones roll at once under a real machine-controller-manager, within their permits.
+
+All scenarios run at the same time, each with a pool of its own in the one namespace of one
+manager; every event is recorded, and the bounds are checked at every instant of the API server's
+history afterwards.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from tests.fleets import Fleet, Moment, Site, site
+from tests.planes import require_parts
+from webhook.api import names
+
+pytestmark = [pytest.mark.timeout(420), pytest.mark.asyncio(loop_scope="module")]
+
+ACTUATOR = "system:serviceaccount:extension-provider-local-x:provider-local"
+PERSON = "jane"
+ROLL_SECONDS = 150
+"""Long, for machines that are busy with more than this."""
+SETTINGS = {"nodegroups": {"backoffSeconds": 12, "takeoverSeconds": 4}}
+
+Scenario = Callable[[Fleet], Awaitable[None]]
+
+
+def check(fleet: Fleet, mark: int, pool: str, *, surge: int, unavailable: int) -> list[Moment]:
+    """Hold every instant since then against the pool's numbers."""
+    moments = list(fleet.since(mark, pool))
+    assert max(each.surge for each in moments) <= surge, "more surge than the pool has"
+    assert max(each.missing for each in moments) <= unavailable, "fewer serve than must"
+    return moments
+
+
+async def roll_with_one_more(fleet: Fleet) -> None:
+    """Three zones at once, surge 1: never above size + 1, never fewer available than size."""
+    await fleet.pool("one", (2, 2, 1))
+    mark = fleet.mark()
+    await fleet.roll("one", "second")
+    await fleet.until(lambda: fleet.has_rolled("one", "second", 5), ROLL_SECONDS, "one rolled")
+    moments = check(fleet, mark, "one", surge=1, unavailable=0)
+    assert max(each.total for each in moments) == 6
+    assert max(each.existing for each in moments) == 6
+
+
+async def roll_with_two_more_and_one_less(fleet: Fleet) -> None:
+    await fleet.pool("both", (2, 2, 2), permits=(2, 1))
+    mark = fleet.mark()
+    await fleet.roll("both", "second")
+    await fleet.until(lambda: fleet.has_rolled("both", "second", 6), ROLL_SECONDS, "both rolled")
+    moments = check(fleet, mark, "both", surge=2, unavailable=1)
+    assert max(each.existing for each in moments) <= 8
+
+
+async def roll_with_one_less_only(fleet: Fleet) -> None:
+    """0/0 means that one of the whole pool may be missing, not one of every zone."""
+    await fleet.pool("none", (2, 1, 1), permits=(0, 0))
+    mark = fleet.mark()
+    await fleet.roll("none", "second")
+    await fleet.until(lambda: fleet.has_rolled("none", "second", 4), ROLL_SECONDS, "none rolled")
+    check(fleet, mark, "none", surge=0, unavailable=1)
+
+
+async def a_zone_without_quota_has_the_only_permit(fleet: Fleet) -> None:
+    """It gives the permit back, the others finish, and it finishes when it has healed."""
+    await fleet.pool("quota", (1, 2, 1))
+    await fleet.simulate("quota", 0, "no-quota")
+    mark = fleet.mark()
+    await fleet.roll("quota", "second", zones=(0,))
+    await fleet.until(
+        lambda: sum(fleet.moment("quota").sizes.get("quota-z1", {}).values()) == 2, 60, "it has it"
+    )
+    await fleet.roll("quota", "second", zones=(1, 2))
+    others = ("quota-z2", "quota-z3")
+    await fleet.until(
+        lambda: all(fleet.is_zone_rolled(each, "second") for each in others),
+        ROLL_SECONDS,
+        "the others finish",
+    )
+    await fleet.simulate("quota", 0, None)
+    await fleet.until(lambda: fleet.has_rolled("quota", "second", 4), ROLL_SECONDS, "it heals")
+    check(fleet, mark, "quota", surge=1, unavailable=0)
+
+
+async def growth_and_a_lost_machine_in_mid_roll(fleet: Fleet) -> None:
+    await fleet.pool("grown", (2, 2, 1))
+    mark = fleet.mark()
+    await fleet.roll("grown", "second")
+    await fleet.until(lambda: fleet.moment("grown").surge == 1, 60, "the roll has begun")
+    await fleet.scale("grown", 2, 2)
+    lost = next(
+        name
+        for name, each in fleet.state["machines"].items()
+        if name.startswith("grown-z2") and "deletionTimestamp" not in each["metadata"]
+    )
+    await fleet.delete("machines", lost)
+    await fleet.until(lambda: fleet.has_rolled("grown", "second", 6), ROLL_SECONDS, "grown rolled")
+    moments = list(fleet.since(mark, "grown"))
+    assert max(each.surge for each in moments) <= 1
+    assert max(each.total for each in moments) <= 7
+    # One machine was asked for and one was taken away: nothing else may be missing.
+    assert max(each.missing for each in moments) <= 2
+
+
+async def an_actuator_writes_its_shares(fleet: Fleet) -> None:
+    """Static sizes and strategies come at rest and in mid-roll, and change nothing."""
+    await fleet.pool("act", (3, 1, 1))
+    mark = fleet.mark()
+
+    async def reconcile() -> None:
+        for zone, share in enumerate(((1, 0), (0, 0), (0, 0))):
+            rolling = {"maxSurge": share[0], "maxUnavailable": share[1]}
+            strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
+            change = {"spec": {"replicas": 2, "strategy": strategy}}
+            await fleet.patch("machinedeployments", f"act-z{zone + 1}", change, user=ACTUATOR)
+
+    await reconcile()
+    assert [*fleet.moment("act").replicas.values()] == [3, 1, 1]
+    await fleet.roll("act", "second")
+    await fleet.until(lambda: fleet.moment("act").surge == 1, 60, "the roll has begun")
+    await reconcile()
+    await fleet.until(lambda: fleet.has_rolled("act", "second", 5), ROLL_SECONDS, "act rolled")
+    moments = check(fleet, mark, "act", surge=1, unavailable=0)
+    assert {tuple(each.replicas.values()) for each in moments} == {(3, 1, 1)}
+    written = fleet.state["machinedeployments"]["act-z3"]["spec"]["strategy"]["rollingUpdate"]
+    assert written == {"maxSurge": 1, "maxUnavailable": 0}
+
+
+async def bounds_change_zone_by_zone(fleet: Fleet) -> None:
+    """Objects change one at a time; until all agree the smaller numbers count."""
+    await fleet.pool("bound", (1, 1, 1), permits=(2, 0), bounds=(0, 6))
+    mark = fleet.mark()
+    more = {names.POOL_MAXIMUM: "4", names.POOL_MAX_SURGE: "1"}
+    for zone in range(3):
+        change = {"metadata": {"annotations": more}}
+        await fleet.patch("machinedeployments", f"bound-z{zone + 1}", change)
+        raised = await fleet.scale("bound", 0, 9, user=PERSON)
+        assert raised["spec"]["replicas"] == 2, "the pool's maximum is 4 from the first write on"
+        await fleet.scale("bound", 0, 1, user=PERSON)
+    await fleet.roll("bound", "second")
+    await fleet.until(lambda: fleet.has_rolled("bound", "second", 3), ROLL_SECONDS, "bound rolled")
+    assert max(each.wanted for each in fleet.since(mark, "bound")) <= 4
+
+
+async def a_dead_zone_blocks_nobody(fleet: Fleet) -> None:
+    """Another zone scales down, and all of them go to sleep, while no machine of one serves."""
+    for zone, size in enumerate((2, 3, 1)):
+        body = fleet.make_zone("dead", zone, size, simulate="never-ready" if zone == 0 else "")
+        await fleet.create("machinedeployments", body)
+    await fleet.until(lambda: fleet.moment("dead").serving == 4, 60, "all but the dead zone serve")
+    await fleet.scale("dead", 1, 1)
+    await fleet.until(lambda: fleet.moment("dead").serving == 2, 60, "scaled down")
+    assert fleet.moment("dead").available == {"dead-z2": 1, "dead-z3": 1}
+    for zone in range(3):
+        await fleet.scale("dead", zone, 0, user=ACTUATOR)
+    await fleet.until(lambda: fleet.moment("dead").existing == 0, 60, "asleep")
+
+
+async def slow_drains_keep_their_permits(fleet: Fleet) -> None:
+    """A machine that drains still exists: the next one waits for it."""
+    slow = {0: "drain=6", 1: "drain=6", 2: "drain=6"}
+    await fleet.pool("slow", (1, 1, 1), simulate=slow)
+    mark = fleet.mark()
+    await fleet.roll("slow", "second")
+    await fleet.until(lambda: fleet.has_rolled("slow", "second", 3), ROLL_SECONDS, "slow rolled")
+    moments = check(fleet, mark, "slow", surge=1, unavailable=0)
+    assert max(each.existing for each in moments) <= 4
+
+
+async def a_pool_is_raised_to_its_minimum_over_zones(fleet: Fleet) -> None:
+    """One zone has no quota: the others carry its share, within the maximum."""
+    for zone in range(3):
+        simulate = "no-quota" if zone == 1 else ""
+        body = fleet.make_zone("least", zone, 0, bounds=(4, 5), simulate=simulate)
+        await fleet.create("machinedeployments", body)
+    wanted = {"least-z1": 3, "least-z2": 1, "least-z3": 1}
+    await fleet.until(lambda: fleet.moment("least").replicas == wanted, 90, "raised")
+    await fleet.until(lambda: fleet.moment("least").serving == 4, 60, "they serve")
+    assert max(each.wanted for each in fleet.since(0, "least")) <= 5
+    record = await fleet.record("least")
+    assert record.zones["least-z2"].strikes >= 1
+
+
+async def a_dry_run_takes_nothing(fleet: Fleet) -> None:
+    await fleet.pool("dry", (1, 1, 1))
+    sets = [name for name in fleet.state["machinesets"] if name.startswith("dry-z1")]
+    before = await fleet.record("dry")
+    change = {"spec": {"replicas": 5}}
+    answer = await fleet.patch("machinesets", sets[0], change, query="?dryRun=All")
+    assert answer["spec"]["replicas"] == 2, "one surge permit is all there is"
+    assert await fleet.record("dry") == before
+    assert fleet.moment("dry").total == 3
+
+
+SCENARIOS: dict[str, Scenario] = {
+    each.__name__: each
+    for each in (
+        roll_with_one_more,
+        roll_with_two_more_and_one_less,
+        roll_with_one_less_only,
+        a_zone_without_quota_has_the_only_permit,
+        growth_and_a_lost_machine_in_mid_roll,
+        an_actuator_writes_its_shares,
+        bounds_change_zone_by_zone,
+        a_dead_zone_blocks_nobody,
+        slow_drains_keep_their_permits,
+        a_pool_is_raised_to_its_minimum_over_zones,
+        a_dry_run_takes_nothing,
+    )
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    require_parts("etcd", "kubernetes", "mcm")
+    async with site(tmp_path_factory.mktemp("pools")) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def outcomes(place: Site) -> dict[str, Any]:
+    """Play all scenarios at once, and keep how each ended."""
+    settings = place.folder / "settings.yaml"
+    settings.write_text(yaml.safe_dump(SETTINGS))
+    server = place.espalier("one", f"--config={settings}")
+    await server.start()
+    try:
+        async with place.fleet("fleet") as fleet:
+            ended = await asyncio.gather(
+                *(scenario(fleet) for scenario in SCENARIOS.values()), return_exceptions=True
+            )
+    finally:
+        await server.stop()
+    return dict(zip(SCENARIOS, ended, strict=True))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+async def test_pools_keep_their_bounds(outcomes: dict[str, Any], scenario: str) -> None:
+    ended = outcomes[scenario]
+    if ended is not None:
+        raise ended
