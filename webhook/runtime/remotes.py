@@ -46,7 +46,7 @@ class Pool:
         self._may_write = may_write
         self._most = most
         self._lock = asyncio.Lock()
-        self._open: OrderedDict[str, tuple[AsyncExitStack, Writer]] = OrderedDict()
+        self._open: OrderedDict[str, tuple[AsyncExitStack, Client, Writer]] = OrderedDict()
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,21 +58,28 @@ class Pool:
         trace: TracebackType | None,
     ) -> None:
         while self._open:
-            _, (stack, _) = self._open.popitem()
+            _, (stack, *_) = self._open.popitem()
             await stack.aclose()
 
     async def writer(self, kubeconfig: str) -> Writer:
         """Give a writer for the cluster that a kubeconfig, given as text, leads to."""
+        return (await self._get(kubeconfig))[2]
+
+    async def client(self, kubeconfig: str) -> Client:
+        """Give a client for the cluster that a kubeconfig, given as text, leads to."""
+        return (await self._get(kubeconfig))[1]
+
+    async def _get(self, kubeconfig: str) -> tuple[AsyncExitStack, Client, Writer]:
         async with self._lock:
             if kubeconfig not in self._open:
                 self._open[kubeconfig] = await self._connect(kubeconfig)
             self._open.move_to_end(kubeconfig)
             while len(self._open) > self._most:
-                _, (stack, _) = self._open.popitem(last=False)
+                _, (stack, *_) = self._open.popitem(last=False)
                 await stack.aclose()
-            return self._open[kubeconfig][1]
+            return self._open[kubeconfig]
 
-    async def _connect(self, kubeconfig: str) -> tuple[AsyncExitStack, Writer]:
+    async def _connect(self, kubeconfig: str) -> tuple[AsyncExitStack, Client, Writer]:
         require_plain(kubeconfig)
         async with AsyncExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="espalier-"))
@@ -84,7 +91,7 @@ class Pool:
                 raise UnreachableError(f"the kubeconfig of the shoot: {error}") from error
             client = await stack.enter_async_context(Client(access))
             writer = Writer(client, self._metrics, self._may_write)
-            return stack.pop_all(), writer
+            return stack.pop_all(), client, writer
 
 
 def require_plain(kubeconfig: str) -> None:

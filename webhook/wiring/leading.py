@@ -10,6 +10,9 @@ from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.controllers.dispatcher import Dispatcher
 from webhook.controllers.placement import Placer
+from webhook.controllers.pools.care import plan_record
+from webhook.controllers.pools.controller import RECORDS
+from webhook.controllers.pools.shoots import Shoots
 from webhook.controllers.reviewer import Reviewer
 from webhook.controllers.seedautoscaler.controller import SEED_AUTOSCALER
 from webhook.controllers.seedautoscaler.plan import plan
@@ -51,9 +54,10 @@ class Leading:
         reviewer = Reviewer(self._client, self._cache, self.placer, self._clock)
         shoots = Pool(self._metrics, lambda: elector.is_leading)
         samples = Prometheus(lambda: self._cache.memory.options.seeds, self._clock)
-        rows = [_fed(row, samples) for row in CONTROLLERS]
+        looking = Shoots(self._client, self._cache, shoots, self._clock)
+        rows = [_fed(row, samples, looking) for row in CONTROLLERS]
         runners = [self._runner(row, writer, shoots) for row in rows]
-        return _run_all([*runners, samples, dispatcher, reviewer, *self.more], shoots)
+        return _run_all([*runners, samples, looking, dispatcher, reviewer, *self.more], shoots)
 
     def note(self, leading: bool) -> None:
         """Export whether this replica leads."""
@@ -66,9 +70,13 @@ class Leading:
         return Runner(row, reconciler, self._cache, self._clock, self._metrics)
 
 
-def _fed(row: Controller, samples: Prometheus) -> Controller:
-    """Give the autoscaler what is measured elsewhere."""
-    return replace(row, plan=partial(plan, samples=samples)) if row is SEED_AUTOSCALER else row
+def _fed(row: Controller, samples: Prometheus, looking: Shoots) -> Controller:
+    """Give plans what is measured or said elsewhere."""
+    if row is SEED_AUTOSCALER:
+        return replace(row, plan=partial(plan, samples=samples))
+    if row is RECORDS:
+        return replace(row, plan=partial(plan_record, backed_off=looking.backed_off))
+    return row
 
 
 async def _run_all(parts: list[Any], shoots: Pool) -> None:

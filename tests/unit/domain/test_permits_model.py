@@ -182,6 +182,8 @@ def _step(world: World, step: tuple[object, ...]) -> None:
                     each.serving, each.coming = each.serving + each.coming, 0
                 else:
                     each.going = 0
+        case _:
+            raise AssertionError(step)
 
 
 @settings(max_examples=300)

@@ -3,10 +3,10 @@
 Only the leader plans, and every write names the version of the record that it was planned from.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from webhook.api import names
 from webhook.api.kinds import kind_of_model
@@ -32,8 +32,13 @@ DISAGREEMENT: Final = "PoolZonesDisagree"
 DISAGREEING: Final = timedelta(seconds=60)
 """How long zones may give different numbers before people are told: they change one by one."""
 
+_SOON: Final = 10.0
+_SLOW: Final = 30.0
 _DEPLOYMENT: Final = kind_of_model(MachineDeployment)
 _SET: Final = kind_of_model(MachineSet)
+
+
+BackedOff: TypeAlias = Callable[[str], bool | None]
 
 
 class _Sight(NamedTuple):
@@ -45,17 +50,23 @@ class _Sight(NamedTuple):
     machines: dict[str, list[Machine]]
     now: datetime
     options: NodeGroupsOptions
+    backed_off: BackedOff = lambda _group: None
 
 
-def plan_record(found: PoolObject, snapshot: Snapshot) -> Plan:
-    """Bring the record up to now; when it is, take back permits and raise zones to minimums."""
+def plan_record(
+    found: PoolObject, snapshot: Snapshot, backed_off: BackedOff = lambda _group: None
+) -> Plan:
+    """Bring the record up to now; when it is, take back permits and raise zones to minimums.
+
+    `backed_off` tells of a group whether cluster-autoscaler avoids it, None where nobody knows.
+    """
     record = poolencoding.decode(found)
     if record is None:
         return NOTHING
     pool = _pool(record, snapshot)
     if pool is None:
         return _forget(found, record, snapshot)
-    sight = _look(pool, snapshot)
+    sight = _look(pool, snapshot)._replace(backed_off=backed_off)
     changed, events = _bring_up(record, sight)
     if changed != record:
         change = poolencoding.change(changed, found.namespace)
@@ -115,6 +126,9 @@ def _follow_zone(record: Record, name: str, sight: _Sight, events: list[Action])
     failed = troubles.failures(deployment, existing)
     late = _late(name, record, sight)
     after = troubles.follow(state, [*failed, *late], existing, sight.now, sight.options)
+    avoided = sight.backed_off(f"{deployment.namespace}.{name}")
+    if avoided is not None:
+        after = troubles.back_off(after, avoided, sight.now)
     if after != state:
         record = poolrecord.with_zone(record, name, after)
     if after is not None and (state is None or after.strikes > state.strikes):
@@ -230,5 +244,9 @@ def _next_look(record: Record, sight: _Sight) -> float | None:
     if record.disagreeing:
         moments.append(parse_instant(record.disagreeing) + DISAGREEING)
     ahead = [(moment - sight.now).total_seconds() for moment in moments if moment > sight.now]
-    waiting = any(_surplus(name, sight) for name in sight.sets)
-    return min([*ahead, *([30.0] if waiting else [])], default=None)
+    if any(_surplus(name, sight) for name in sight.sets):
+        ahead.append(_SLOW)
+    namespace = sight.pool.key.namespace
+    if any(sight.backed_off(f"{namespace}.{name}") is not None for name in sight.sets):
+        ahead.append(_SOON)
+    return min(ahead, default=None)

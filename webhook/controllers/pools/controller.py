@@ -9,6 +9,19 @@ from webhook.api.poolobjects import PoolObject
 from webhook.controllers.pools import care, fields, mapping, nudges
 from webhook.runtime.rows import Controller, Watch
 
+RECORDS: Final = Controller(
+    "pools.records",
+    PoolObject,
+    care.plan_record,
+    (
+        Watch(MachineDeployment, mapping.its_records),
+        Watch(MachineSet, mapping.its_records),
+        Watch(Machine, mapping.its_records),
+    ),
+    reads=(Cluster,),
+)
+"""Fed by `pools.shoots`, where the kubeconfigs of shoots are given."""
+
 POOLS: Final = (
     Controller(
         "pools.fields",
@@ -23,17 +36,7 @@ POOLS: Final = (
         fields.plan_namespace,
         (Watch(MachineDeployment, mapping.its_namespace),),
     ),
-    Controller(
-        "pools.records",
-        PoolObject,
-        care.plan_record,
-        (
-            Watch(MachineDeployment, mapping.its_records),
-            Watch(MachineSet, mapping.its_records),
-            Watch(Machine, mapping.its_records),
-        ),
-        reads=(Cluster,),
-    ),
+    RECORDS,
     Controller(
         "pools.nudges",
         MachineDeployment,
