@@ -603,6 +603,21 @@ STORIES = (
         ),
     ),
     Story(
+        "built-in kinds are explained",
+        run(
+            "explain configmap",
+            "explain pod",
+            "explain pod.spec.containers.resources",
+            "explain deployment.spec.strategy",
+            "explain service.spec.ports",
+            "explain lease.spec",
+            "explain customresourcedefinition.spec.names",
+            "explain horizontalpodautoscaler.spec.metrics.resource",
+            "explain clusterrole --recursive",
+            "explain events --api-version=events.k8s.io/v1",
+        ),
+    ),
+    Story(
         "everything that was applied can be changed",
         run(
             ADD_WIDGET,

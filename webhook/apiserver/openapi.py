@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 
 from webhook.apiserver import discovery
-from webhook.apiserver.builtin import schemas
+from webhook.apiserver.builtin import prose
 from webhook.apiserver.builtin.generate import component
 from webhook.apiserver.registry import Registry
 from webhook.apiserver.resources import Resource
@@ -93,10 +93,10 @@ def component_name(resource: Resource) -> str:
 def _schema(resource: Resource) -> Object:
     kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
     if resource.builtin is not None:
-        schema = dict(schemas.components()[component(resource.builtin.model)])
+        schema = dict(prose.components()[component(resource.builtin.model)])
     else:
         schema = {"type": "object", **resource.raw_schema}
-        identity = schemas.components()[component("V1ConfigMap")]["properties"]
+        identity = prose.components()[component("V1ConfigMap")]["properties"]
         schema["properties"] = {
             "apiVersion": identity["apiVersion"],
             "kind": identity["kind"],
@@ -111,7 +111,7 @@ def _schema(resource: Resource) -> Object:
 
 def _known() -> Object:
     """Return the schemas of all types, with the one name that documents show and we do not need."""
-    known = dict(schemas.components())
+    known = dict(prose.components())
     entry = known[_MANAGED_FIELDS]
     owned = {"allOf": [{"$ref": REFERENCE + _FIELDS}], **entry["properties"]["fieldsV1"]}
     owned.pop("type", None)

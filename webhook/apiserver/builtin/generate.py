@@ -1,4 +1,4 @@
-"""Write schemas.json anew from kubernetes_asyncio's models and SHAPES.
+"""Write schemas.json anew from kubernetes_asyncio's models and SHAPES; prose is `describe`'s.
 
 Run it as `python -m webhook.apiserver.builtin.generate`.
 """
@@ -19,9 +19,6 @@ REFERENCE: Final = "#/components/schemas/"
 
 _MODEL = re.compile(r"(?P<owner>[A-Z][a-z]+)??V(?P<version>\d+)(?P<name>[A-Z].*)")
 _CONTAINER = re.compile(r"(?P<outer>list|dict)[\[(](?:str, )?(?P<inner>.+)[\])]")
-_DESCRIPTION = re.compile(
-    r"Gets the \w+ of this \w+\.  # noqa: E501\n\s*\n(?P<text>.*?)\n\s*\n", re.S
-)
 _SCALARS: Final = {
     "str": {"type": "string"},
     "bool": {"type": "boolean"},
@@ -62,7 +59,6 @@ def _describe(model: Any, waiting: list[str]) -> dict[str, Any]:
         is_required = "must not be `None`" in inspect.getsource(prop.fset)
         schema = _schema(declared, field, waiting)
         properties[key] = {
-            **_description(prop),
             **schema,
             **_writing(field, schema, is_required),
             **shapes.SHAPES.get(field, {}),
@@ -92,11 +88,6 @@ def _writing(field: str, schema: dict[str, Any], required: bool) -> dict[str, An
     elif required and field not in shapes.OPTIONAL and schema.get("type") in _ZEROS:
         return {"default": _ZEROS[schema["type"]]}
     return {}
-
-
-def _description(prop: Any) -> dict[str, str]:
-    match = _DESCRIPTION.search(inspect.getdoc(prop) or "")
-    return {"description": match["text"].removesuffix("  # noqa: E501")} if match else {}
 
 
 def _schema(declared: str, field: str, waiting: list[str]) -> dict[str, Any]:

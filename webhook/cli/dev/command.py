@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import shutil
 import signal
 import socket
 import sys
@@ -22,6 +23,7 @@ from webhook.cli.dev.server import Server
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.requests import Selection
+from webhook.planes.binaries import find
 from webhook.planes.embedded import Embedded
 from webhook.planes.errors import PlaneError
 from webhook.planes.gardener import Gardener
@@ -152,14 +154,28 @@ def _require_free(port: int, flag: str) -> None:
             ) from error
 
 
+def _command(name: str) -> str:
+    """Name a command so that it can be pasted into another terminal on this machine."""
+    if shutil.which(name):
+        return name
+    beside = Path(sys.executable).with_name(name)
+    path = find("kubectl") if name == "kubectl" else beside
+    if path is None or not path.exists():
+        return name
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
 def _announce(arguments: argparse.Namespace, plane: Embedded | Kubernetes) -> None:
     """Print the one line that scripts wait for, and what a person may try next."""
+    kubectl, espalier = _command("kubectl"), _command("espalier")
+    demo = arguments.landscape == "demo"
     lines = [
         f"ready: {plane.url} kubeconfig {plane.kubeconfig}",
         "",
         f"  export KUBECONFIG={plane.kubeconfig}",
-        "  kubectl get seeds,shoots -A",
-        "  espalier explain garden-alpha/alpha-00",
+        f"  {kubectl} get seeds,managedseeds,shoots -A",
+        f"  {espalier} explain garden-alpha/alpha-00" if demo else f"  {kubectl} api-resources",
         "",
         f"metrics and probes: http://127.0.0.1:{arguments.http_port}/metrics   Ctrl-C stops",
     ]

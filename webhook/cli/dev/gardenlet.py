@@ -51,6 +51,8 @@ SHOOT_CONDITIONS: Final = (
     names.SYSTEM_COMPONENTS_HEALTHY,
 )
 
+_HEALTHY: Final = "healthy"
+_UNHEALTHY: Final = "unhealthy"
 _AGAIN: Final = (names.OPERATION_RECONCILE, names.OPERATION_RETRY)
 _SEED: Final = kind_of_model(Seed)
 _SHOOT: Final = kind_of_model(Shoot)
@@ -180,7 +182,8 @@ def _begin(shoot: Shoot, now: datetime) -> Plan:
     if shoot.status.seed_name:
         operation = "Reconcile" if shoot.status.seed_name == shoot.spec.seed_name else "Migrate"
     started = _operation(operation, "Processing", now, progress=10)
-    started["description"] += f", {MARK}"
+    word = _last_word(shoot)
+    started["description"] += f", {word}, {MARK}" if word else f", {MARK}"
     change: Draft = {
         "lastOperation": started,
         "observedGeneration": shoot.metadata.generation,
@@ -246,8 +249,13 @@ def _conclude(shoot: Shoot, operation: Draft, healthy: bool, now: datetime) -> P
 
 def _reports(shoot: Shoot, healthy: bool, now: datetime) -> list[Draft]:
     places = {each.type: place for place, each in enumerate(shoot.status.conditions)}
+    # Only the verdicts of conditions are in memory: one that was not played last is not ours.
+    last = {_HEALTHY: "True", _UNHEALTHY: "False"}.get(_last_word(shoot))
+    foreign = {each.type for each in shoot.status.conditions if each.status != last}
     reports = []
     for condition_type in SHOOT_CONDITIONS:
+        if condition_type in foreign:
+            continue
         drafts: list[Draft] = []
         conditions.set(
             drafts,
@@ -283,6 +291,14 @@ def _plan_deletion(shoot: Shoot, seed: Seed | None, now: datetime) -> Plan:
     # A real Gardener lets the finalizer go only after a deletion that succeeded.
     done = _status(shoot, {"lastOperation": _operation("Delete", "Succeeded", now)})
     return Plan((done, _patch(shoot, {"metadata": {"finalizers": finalizers}})))
+
+
+def _last_word(shoot: Shoot) -> str:
+    """Return what was played last; empty before the first time."""
+    operation = shoot.status.last_operation
+    described = operation.description if operation else ""
+    words = (word for word in (_HEALTHY, _UNHEALTHY) if f", {word}, {MARK}" in described)
+    return next(words, "")
 
 
 def _is_healthy(shoot: Shoot, seed: Seed) -> bool:
@@ -353,7 +369,7 @@ def _labelled(word: str) -> Draft:
 
 
 def _word(healthy: bool) -> str:
-    return "healthy" if healthy else "unhealthy"
+    return _HEALTHY if healthy else _UNHEALTHY
 
 
 def _simulated(obj: Seed | Shoot) -> str:

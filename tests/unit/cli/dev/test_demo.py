@@ -5,13 +5,16 @@ from itertools import pairwise
 
 import msgspec
 
+from webhook.api import names
 from webhook.api.kinds import find_kind
+from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cli.dev import demo
+from webhook.cli.dev.gardenlet import DARK
 
 
-def _of(kind: str) -> list[dict[str, object]]:
+def _of(kind: str) -> list[Draft]:
     return [each for each in demo.objects() if each["kind"] == kind]
 
 
@@ -20,7 +23,10 @@ def test_three_providers_have_twelve_seeds_over_six_regions() -> None:
     assert len(_of("CloudProfile")) == 3
     assert len(seeds) == 12
     assert len({seed.spec.provider.region for seed in seeds}) == 6
-    assert any(len(seed.spec.provider.zones) >= 3 for seed in seeds)
+    multi_zonal = [seed.name for seed in seeds if len(seed.spec.provider.zones) >= 3]
+    assert 1 < len(multi_zonal) < len(seeds)
+    dark = [seed.name for seed in seeds if seed.metadata.annotations.get(names.SIMULATE) == DARK]
+    assert dark == ["gcp-us2"]
     assert [seed.name for seed in seeds if seed.spec.taints] == ["az-eu2"]
 
 
@@ -43,6 +49,14 @@ def test_sixty_shoots_differ_in_provider_purpose_and_availability() -> None:
         and plane.high_availability.failure_tolerance
     }
     assert tolerances == {"node", "zone"}
+
+
+def test_projects_have_quotas_and_workloads_have_schedules() -> None:
+    projects = {each["metadata"]["name"] for each in _of("Project")}
+    assert len(projects) > 1
+    quotas = {each["metadata"]["namespace"] for each in _of("Quota")}
+    assert quotas == {f"garden-{project}" for project in projects}
+    assert len(_of("ScheduledScaling")) > 1
 
 
 def test_every_kind_is_known_and_nothing_is_named_twice() -> None:

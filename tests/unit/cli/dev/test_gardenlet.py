@@ -151,6 +151,15 @@ def test_conditions_of_other_types_survive_an_operation() -> None:
     assert len(shoot["status"]["conditions"]) == 6
 
 
+def test_a_condition_that_somebody_else_wrote_survives_an_operation() -> None:
+    theirs = {"type": "APIServerAvailable", "status": "False", "reason": "R", "message": "by hand"}
+    shoot = _shoot(metadata={"generation": 2}, status=_up(conditions=[theirs]))
+    shoot = _apply(shoot, _plan(shoot))
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["conditions"][0] == theirs
+    assert {each["status"] for each in shoot["status"]["conditions"][1:]} == {"True"}
+
+
 def test_a_health_that_somebody_else_reports_stays() -> None:
     shoot = _apply(_shoot(), _plan(_shoot()))
     shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
