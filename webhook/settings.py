@@ -123,8 +123,8 @@ class Settings(BaseSettings):
     """namespace that callers on loopback may see and scale without any certificate"""
     nodegroups_processes: int = Field(1, ge=1, le=64)
     """processes that autoscalers are spread over"""
-    nodegroups_shared: bool = False
-    """whether other processes listen on the same port for autoscalers, too"""
+    nodegroups_beside: int = Field(0, ge=0)
+    """parent process whose port for autoscalers is shared; this process ends with it"""
     node_group_auto_discovery: Annotated[tuple[str, ...], NoDecode] = ()
     """mcm:KEY[=VALUE], repeatable; without it whatever carries a worker pool's label is found"""
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,6 +32,7 @@ logger = logging.getLogger(__name__)
 LOOPBACK: Final = "127.0.0.1"
 
 _RESTART_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 1.0
 
 
 class NodeGroups:
@@ -57,9 +60,11 @@ class NodeGroups:
         provider = Provider(self._views, resizer, catch_up, calls)
         async with AsyncExitStack() as stack:
             where = listening_of(self._settings, certificates)
-            if not self._settings.nodegroups_shared:
+            if not self._settings.nodegroups_beside:
                 require_free(where.host, where.port)  # sharing would hide who has it already
             port = await stack.enter_async_context(serving(provider, calls, where))
+            if parent := self._settings.nodegroups_beside:
+                await stack.enter_async_context(background("parent", _end_with(parent)))
             for number in range(1, self._settings.nodegroups_processes):
                 name = f"nodegroups-{number}"
                 await stack.enter_async_context(
@@ -70,7 +75,7 @@ class NodeGroups:
 
 def listening_of(settings: Settings, certificates: Certificates) -> Listening:
     """Say where to listen and whom to let in; raises BundleError without an authority."""
-    shared = settings.nodegroups_processes > 1 or settings.nodegroups_shared
+    shared = settings.nodegroups_processes > 1 or settings.nodegroups_beside > 0
     if settings.nodegroups_insecure:
         return Listening(
             LOOPBACK, settings.nodegroups_port, None, settings.nodegroups_insecure, shared
@@ -111,6 +116,14 @@ async def _keep_running(name: str, settings: Settings, port: int) -> None:
         await asyncio.sleep(_RESTART_SECONDS)
 
 
+async def _end_with(parent: int) -> None:
+    """Stop, in good order, once the process that started this one is gone."""
+    while os.getppid() == parent:  # noqa: ASYNC110 - the kernel tells nobody but by this number
+        await asyncio.sleep(_LOOK_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.Event().wait()
+
+
 def child_arguments(settings: Settings, name: str, port: int) -> list[str]:
     """Spell the settings of another process: the same, but for what only one may have."""
     own = {
@@ -120,7 +133,7 @@ def child_arguments(settings: Settings, name: str, port: int) -> list[str]:
         "http_port": "0",
         "nodegroups_port": str(port),
         "nodegroups_processes": "1",
-        "nodegroups_shared": "true",
+        "nodegroups_beside": str(os.getpid()),
     }
     given = {
         field: _spelled(getattr(settings, field))
