@@ -11,8 +11,10 @@ from webhook.admission.configuration import NAME, Target, configurations
 from webhook.admission.engine import TABLE
 from webhook.api.core import Namespace
 from webhook.api.kinds import kind_of_model
+from webhook.api.managedseeds import ManagedSeedSet
 from webhook.api.meta import Draft, ObjectKey
 from webhook.api.scaling import ScheduledScaling
+from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
 from webhook.cluster import config
 from webhook.cluster.cache import Cache
@@ -29,6 +31,7 @@ from webhook.controllers.extender import Extending
 from webhook.controllers.leaving import Leaving
 from webhook.controllers.scaling.metrics import ScalingCollector
 from webhook.controllers.seedmetrics import SeedCollector
+from webhook.controllers.setmetrics import SetCollector
 from webhook.nodegroups.permits import Granter
 from webhook.nodegroups.record import Records
 from webhook.runtime import pulse
@@ -91,6 +94,8 @@ class Program:
             self.metrics.registry.register(SeedCollector(self.cache))
         if self.cache.watches(ScheduledScaling):
             self.metrics.registry.register(ScalingCollector(self.cache))
+        if self.cache.watches(ManagedSeedSet) and self.cache.watches(SeedAutoscaler):
+            self.metrics.registry.register(SetCollector(self.cache))
         self.records = Records(client, self.cache, settings.namespace, self.clock)
         self.nodegroups = NodeGroups(settings, client, self.cache, self.records, self.metrics)
         self.certificates = Certificates(settings, client, self.clock, self.metrics)

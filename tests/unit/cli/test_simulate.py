@@ -45,9 +45,18 @@ def test_targets_are_compared_in_a_table_and_a_drawing(
     said = capsys.readouterr().out
     assert "target 50%" in said
     assert "target 90%" in said
+    moments = [line for line in said.splitlines() if line.count(" min") == 2 and "%, " in line]
+    assert len(moments) == 29  # 3 days of half hours in no more than 30 lines
     drawn = ElementTree.fromstring((landscape.parent / "out.svg").read_text())
     lines = [each for each in drawn.iter() if each.tag.endswith("polyline")]
-    assert len(lines) == 6
+    assert len(lines) == 8
+    titles = [each.text for each in drawn.iter() if each.get("font-weight") == "bold"]
+    assert titles == [
+        "seeds",
+        "utilisation, percent",
+        "shoots waiting",
+        "waiting time, minutes",
+    ]
 
 
 def test_the_same_arrivals_give_the_same_drawing(landscape: Path) -> None:
@@ -90,6 +99,27 @@ def test_a_landscape_without_an_autoscaler_is_explained(
     path.write_text(yaml.safe_dump(make_set()))
     assert simulate(path, "--arrivals=5") == 2
     assert "has no SeedAutoscaler" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        pytest.param("--days=0", "--days must be more than 0", id="no days"),
+        pytest.param("--days=nan", "--days must be more than 0", id="no number of days"),
+        pytest.param("--step-minutes=0", "--step-minutes must be more than 0", id="no steps"),
+        pytest.param("--days=1e9", "make too many steps", id="too many steps"),
+        pytest.param("--target=0", "--target 0 must be 1 to 100 percent", id="no target"),
+        pytest.param("--target=101", "--target 101 must be 1 to 100", id="more than full"),
+        pytest.param("--arrivals=-3", "name a file, or how many", id="a negative rate"),
+        pytest.param("--arrivals=nowhere.csv", "nowhere.csv", id="no such file"),
+        pytest.param("--output=/nowhere/out.svg", "No such file or directory", id="no folder"),
+    ],
+)
+def test_flags_that_make_no_sense_are_explained(
+    landscape: Path, capsys: pytest.CaptureFixture[str], flag: str, said: str
+) -> None:
+    assert simulate(landscape, "--arrivals=5", flag) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_random_shoots_go_only_after_they_came() -> None:

@@ -108,6 +108,25 @@ ALERTS: Final = (
         "its log lines name object and error",
     ),
     Alert(
+        "EspalierSeedSetStuck",
+        "max by (namespace, managedseedset)"
+        ' (espalier_managedseedset_condition{condition="Progressing"}) == 0',
+        30,
+        "warning",
+        "set {{ $labels.namespace }}/{{ $labels.managedseedset }} does not go on",
+        "its condition Progressing says why; a paused set stays so until it is resumed",
+    ),
+    Alert(
+        "EspalierSeedAutoscalerAtMaximum",
+        "max by (namespace, seedautoscaler) (espalier_seedautoscaler_pending_shoots) > 0 and"
+        " on (namespace, seedautoscaler) max by (namespace, seedautoscaler)"
+        ' (espalier_seedautoscaler_condition{condition="ScalingLimited"}) == 1',
+        15,
+        "warning",
+        "shoots wait for {{ $labels.namespace }}/{{ $labels.seedautoscaler }}, which may not grow",
+        "raise spec.maxReplicas, or see in its condition ScalingLimited what else limits it",
+    ),
+    Alert(
         "EspalierLoopBlocked",
         "histogram_quantile(0.99, sum by (le, pod) (rate(espalier_loop_lag_seconds_bucket[5m])))"
         " > 0.25",

@@ -97,6 +97,11 @@ ROWS: Final[tuple[tuple[str, tuple[Panel, ...]], ...]] = (
             Panel(
                 "Placements", _rate("espalier_placements_total", "result"), "{{result}}", "ops",
             ),
+            Panel(
+                "Replicas of sets of seeds",
+                "max by (managedseedset, state) (espalier_managedseedset_replicas)",
+                "{{managedseedset}} {{state}}",
+            ),
             Panel("Keys waiting", "max by (controller) (espalier_queue_depth)", "{{controller}}"),
             Panel(
                 "Writes to the API", _rate("espalier_api_writes_total", "action", "kind", "result"),

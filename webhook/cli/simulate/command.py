@@ -1,6 +1,7 @@
 """`espalier simulate`: what an autoscaler's target would mean for seeds and waiting times."""
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
@@ -22,7 +23,7 @@ from webhook.cli.dev.landscape import LandscapeError
 from webhook.cli.simulate import arrivals, chart, nodegroups
 from webhook.cli.simulate.arrivals import ArrivalsError
 from webhook.cli.simulate.chart import Line, Panel
-from webhook.cli.simulate.engine import Engine, Record
+from webhook.cli.simulate.engine import Engine, Record, Sample
 from webhook.cli.simulate.nodegroups import ScenarioError
 from webhook.domain.options import CapacityOptions, Options
 
@@ -30,6 +31,8 @@ NAME: Final = "simulate"
 HELP: Final = "try an autoscaler on replayed or random arrivals of shoots, with plots"
 
 _SKIPPED: Final = ("Namespace", "ConfigMap", "Lease", "Event", "Secret")
+_MOST_ROWS: Final = 30
+_MOST_STEPS: Final = 1_000_000
 
 
 class SimulationError(Exception):
@@ -75,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
 def _run_arrivals(args: argparse.Namespace) -> int:
     if not args.landscape or not args.arrivals:
         raise SimulationError("give --landscape and --arrivals, or nodegroups FILE")
+    _require_sense(args)
     objects = [*_objects(args.landscape)]
     shapes = _shapes(objects)
     events = arrivals.read(args.arrivals, shapes, args.days, args.lifetime, args.random_seed)
@@ -82,7 +86,8 @@ def _run_arrivals(args: argparse.Namespace) -> int:
         (_name(target), _simulate(args, objects, events, target))
         for target in args.target or [None]
     ]
-    return _show(args, _table(records), chart.draw(_panels(records)))
+    tables = (_timeline(records), _table(records))
+    return _show(args, tables, chart.draw(_panels(records)))
 
 
 def _run_node_groups(args: argparse.Namespace) -> int:
@@ -90,15 +95,32 @@ def _run_node_groups(args: argparse.Namespace) -> int:
     if what != nodegroups.NAME or len(files) != 1:
         raise SimulationError("write espalier simulate nodegroups FILE")
     found = nodegroups.scans(nodegroups.read(files[0]))
-    return _show(args, nodegroups.table(found), chart.draw(nodegroups.panels(found), "scan"))
+    return _show(args, (nodegroups.table(found),), chart.draw(nodegroups.panels(found), "scan"))
 
 
-def _show(args: argparse.Namespace, table: Table, drawing: str) -> int:
-    Path(args.output).write_text(drawing, encoding="utf-8")
+def _show(args: argparse.Namespace, tables: Sequence[Table], drawing: str) -> int:
+    try:
+        Path(args.output).write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise SimulationError(f"--output {args.output}: {error.strerror}") from error
     # Programs get whole lines, people what fits their terminal.
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    for table in tables:
+        console.print(table)
     print(f"drawn to {args.output}")
     return 0
+
+
+def _require_sense(args: argparse.Namespace) -> None:
+    for name in ("days", "lifetime", "seed_minutes", "step_minutes", "capacity"):
+        # Not "<= 0", which lets nan pass.
+        if not 0 < getattr(args, name) < math.inf:
+            raise SimulationError(f"--{name.replace('_', '-')} must be more than 0")
+    if args.days * 24 * 60 / args.step_minutes > _MOST_STEPS:
+        raise SimulationError("--days and --step-minutes make too many steps: take longer ones")
+    for target in args.target:
+        if not 1 <= target <= 100:
+            raise SimulationError(f"--target {target} must be 1 to 100 percent")
 
 
 def _objects(choice: str) -> Sequence[Object]:
@@ -185,7 +207,29 @@ def _panels(records: Sequence[tuple[str, Record]]) -> Sequence[Panel]:
         Panel("seeds", lines("seeds")),
         Panel("utilisation, percent", lines("utilisation")),
         Panel("shoots waiting", lines("waiting")),
+        Panel("waiting time, minutes", lines("longest")),
     ]
+
+
+def _timeline(records: Sequence[tuple[str, Record]]) -> Table:
+    """Tell seeds, utilisation and waiting time over time, in no more lines than a screen has."""
+    table = Table(title="over time: seeds, utilisation, longest wait")
+    table.add_column("day", justify="right")
+    for name, _ in records:
+        table.add_column(name, justify="right")
+    count = len(records[0][1].samples) if records else 0
+    size = max(1, -(-count // _MOST_ROWS))
+    for start in range(0, count, size):
+        parts = [record.samples[start : start + size] for _, record in records]
+        table.add_row(f"{parts[0][0].day:.1f}", *(_moment(part) for part in parts))
+    return table
+
+
+def _moment(part: Sequence[Sample]) -> str:
+    seeds = max(each.seeds for each in part)
+    share = sum(each.utilisation for each in part) / len(part)
+    longest = max(each.longest for each in part)
+    return f"{seeds}, {share:.0f}%, {longest:.0f} min"
 
 
 def _table(records: Sequence[tuple[str, Record]]) -> Table:

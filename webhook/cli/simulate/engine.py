@@ -42,6 +42,8 @@ class Sample:
     utilisation: float
     """Percent of what the seeds of all sets together can take."""
     waiting: int
+    longest: float
+    """Minutes that the shoot has waited which waits longest."""
 
 
 @dataclass(slots=True)
@@ -228,7 +230,9 @@ class Engine:
             offered += limits.get(usage.SHOOTS, Decimal(0))
         share = float(used * 100 / offered) if offered else 0.0
         day = (self._now - START) / timedelta(days=1)
-        self.record.samples.append(Sample(day, len(seeds), share, len(self._waiting)))
+        waits = [(self._now - each.since).total_seconds() / 60 for each in self._waiting]
+        longest = max(waits, default=0.0)
+        self.record.samples.append(Sample(day, len(seeds), share, len(waits), longest))
 
     def _list(self, model: type[Any]) -> list[Any]:
         return [*self._memory.store(model).list()]

@@ -5,17 +5,25 @@ import pytest
 
 from webhook.cli.install import alerts, dashboard
 from webhook.cli.install.layout import Layout
+from webhook.controllers.setmetrics import SetCollector
 from webhook.runtime.metrics import CacheCollector, Metrics
+from webhook.state.snapshot import Snapshot
 
 
 class Nothing:
+    synced = False
+
     def statuses(self):
         return ()
+
+    def snapshot(self):
+        return Snapshot.of([])
 
 
 def exported() -> set[str]:
     metrics = Metrics()
     metrics.registry.register(CacheCollector(Nothing()))
+    metrics.registry.register(SetCollector(Nothing()))
     names = set()
     for family in metrics.registry.collect():
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
