@@ -14,6 +14,7 @@ from tests.gardens import OURS as ROWS
 from tests.gardens import Garden
 from tests.landscapes import raw_seed
 from tests.leaders import OURS, PLAYED, define_kinds, running
+from tests.planes import require_parts
 from tests.sets import make_parent, make_set
 from webhook.api import names
 from webhook.api.core import ControllerRevision
@@ -23,10 +24,12 @@ from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cli.dev import gardenlet
 from webhook.cli.dev.server import Server
+from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.errors import UnreachableError
 from webhook.domain.options import Options, SeedsOptions
 from webhook.planes.embedded import Embedded
+from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
 
 IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
@@ -35,6 +38,14 @@ RESTARTS = 20 if IN_SOAK else 3
 LEAD_SECONDS = 6
 """Longer than a leader needs for all that one round asks for."""
 OPTIONS = Options(seeds=SeedsOptions(settle_seconds=0.1))
+FLAGS = (
+    "--roles=controllers",
+    "--manage-webhooks=false",
+    "--lease-duration=2",
+    "--renew-deadline=1.5",
+    "--retry-period=0.3",
+    "--log-level=warning",
+)
 
 pytestmark = pytest.mark.timeout(3600 if IN_SOAK else 420)
 
@@ -159,7 +170,7 @@ class Dying:
 class Stage:
     """A set on a server of the test's own."""
 
-    def __init__(self, server: Embedded) -> None:
+    def __init__(self, server: Embedded | Kubernetes) -> None:
         self.server = server
         self.kubectl = server.kubectl
 
@@ -209,10 +220,13 @@ def _name(each: Draft) -> str:
     return str(each["metadata"]["name"])
 
 
-@pytest.fixture
-async def stage(tmp_path, monkeypatch):
+@pytest.fixture(params=["embedded", "real"] if IN_SOAK else ["embedded"])
+async def stage(request, tmp_path, monkeypatch):
     monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
-    async with Embedded(tmp_path / "api") as server:
+    if request.param == "real":
+        require_parts("etcd", "kubernetes")
+    kind = Embedded if request.param == "embedded" else Kubernetes
+    async with kind(tmp_path / "api") as server:
         found = Stage(server)
         await found.begin()
         yield found
@@ -239,7 +253,7 @@ async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
     assert len(await stage.list("controllerrevision")) <= 12
 
 
-async def _lead_until_cut_off(server: Embedded, after: int) -> bool:
+async def _lead_until_cut_off(server: Embedded | Kubernetes, after: int) -> bool:
     dying: list[Dying] = []
 
     def cut_off(client: Client) -> Dying:
@@ -253,35 +267,52 @@ async def _lead_until_cut_off(server: Embedded, after: int) -> bool:
     return dying[0].died.is_set()
 
 
+class Births:
+    """Notes which objects are ever made, as anybody who watches sees them."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.uids: dict[tuple[str, str], set[str]] = {}
+        for model in (Shoot, Seed):
+            cache.add_listener(model, self._look)
+
+    def _look(self, _old: Any, new: Any) -> None:
+        if new is not None and new.name.startswith("leaf-"):
+            self.uids.setdefault((type(new).__name__, new.name), set()).add(new.uid)
+
+    def check(self, replicas: int) -> None:
+        """Nothing was made twice, and no more than so many replicas were ever made."""
+        twice = {key: uids for key, uids in self.uids.items() if len(uids) > 1}
+        assert not twice, f"made twice: {twice}"
+        shoots = [name for kind, name in self.uids if kind == "Shoot"]
+        assert len(shoots) == replicas, sorted(shoots)
+
+
 async def test_kills_of_the_server_and_restarts_of_the_api_lose_nothing(stage, tmp_path):
     """The whole program is killed again and again while a set scales and rolls."""
-    flags = (
-        "--roles=controllers",
-        "--manage-webhooks=false",
-        "--lease-duration=2",
-        "--renew-deadline=1.5",
-        "--retry-period=0.3",
-        "--log-level=warning",
-    )
     server = stage.server
     ports = (free_port(), free_port())
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("seeds: {settle_seconds: 0.3}")
+    flags = (*FLAGS, f"--config={settings}")
     espalier = Server(tmp_path / "espalier", server.kubeconfig, ports, *flags)
     await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 2))
-    async with running(server, PLAYED):
+    async with running(server, PLAYED) as cache:
+        births, made = Births(cache), 2
         await espalier.start()
         try:
-            version = 1
+            await stage.until("leaf", 2, "1.35.1", 60)
             for round_ in range(KILLS):
-                version += 1
-                template = {"spec": {"kubernetes": {"version": f"1.35.{version}"}}}
-                replicas = 2 + round_ % 2
+                replicas, version = 2 + (round_ + 1) % 2, f"1.35.{round_ + 2}"
+                made += replicas == 3
+                template = {"spec": {"kubernetes": {"version": version}}}
                 await stage.patch("leaf", {"replicas": replicas, "shootTemplate": template})
-                await asyncio.sleep(0.3 + 0.35 * (round_ % 7))
+                await asyncio.sleep(0.3 + 0.2 * (round_ % 9))
                 await espalier.kill()
                 if round_ % (KILLS // RESTARTS) == 0:
                     await server.apiserver.restart()
                 await espalier.start()
-            await stage.until("leaf", 2 + (KILLS - 1) % 2, f"1.35.{version}", 120)
+                await stage.until("leaf", replicas, version, 120)
+                births.check(made)
         finally:
             await espalier.stop()
     shoots = sorted(_name(each) for each in await stage.list("shoot"))

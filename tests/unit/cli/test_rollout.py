@@ -1,13 +1,17 @@
 """The kubectl plugin: what a rollout has come to, and what revisions changed."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.landscapes import read
-from tests.sets import make_set
+from tests.sets import LABELS, make_set
+from webhook.api import names
 from webhook.api.core import ControllerRevision
-from webhook.api.managedseeds import ManagedSeedSet
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
+from webhook.api.shoots import Shoot
 from webhook.cli import plugin
 from webhook.cli.rollout import differences, progress
 
@@ -99,3 +103,29 @@ def test_a_difference_is_written_as_diff_does() -> None:
 def test_a_target_that_is_no_set_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert plugin.main(["rollout", "pause", "deployment/x"]) == 2
     assert "write it like mss/NAME" in capsys.readouterr().err
+
+
+def test_progress_is_drawn_with_a_line_for_each_replica_the_next_one_last() -> None:
+    owner = make_status("Updating", updatedReplicas=1)
+    reference = {"kind": "ManagedSeedSet", "name": "leaf", "uid": owner.uid, "controller": True}
+    shoots, managed_seeds = [], []
+    for ordinal, revision in enumerate(("leaf-old", "leaf-x")):
+        metadata = {
+            "name": f"leaf-{ordinal}",
+            "namespace": "garden",
+            "labels": {**LABELS, names.CONTROLLER_REVISION_HASH: revision},
+            "ownerReferences": [reference],
+        }
+        told = {"type": "ShootsReady", "status": "True", "message": f"{ordinal} of 9 are ready"}
+        ready = {"type": "SeedReady", "status": "True" if ordinal else "False"}
+        shoots.append(read(Shoot, {"metadata": metadata}))
+        body = {"spec": {"shoot": {"name": metadata["name"]}}, "metadata": metadata}
+        managed_seeds.append(read(ManagedSeed, body | {"status": {"conditions": [told, ready]}}))
+    console = Console(width=120, record=True, file=StringIO())
+    console.print(progress.table(owner, shoots, managed_seeds))
+    lines = [line.split("  ")[0].strip() for line in console.export_text().splitlines()]
+    assert lines.index("REPLICA") < lines.index("leaf-1") < lines.index("leaf-0")
+    console.print(progress.table(owner, shoots, managed_seeds))
+    shown = console.export_text()
+    for said in ("leaf-old", "leaf-x", "not ready", "0 of 9 are ready", "so it is"):
+        assert said in shown
