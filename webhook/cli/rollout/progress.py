@@ -57,7 +57,9 @@ def table(
     for replica in reversed(claimed):
         grid.add_row(*_row(replica, update))
     updated = sum(replica.is_at(update) for replica in claimed)
-    bar = ProgressBar(total=max(1, len(claimed)), completed=updated, width=40)
+    bar = Table.grid(padding=(0, 1))
+    drawn = ProgressBar(total=max(1, len(claimed)), completed=updated, width=40)
+    bar.add_row(drawn, f"{updated} of {len(claimed)}")
     return Group(bar, grid, Text(of_set(owner).message))
 
 
