@@ -43,8 +43,8 @@ def plan(owner: ManagedSeedSet, snapshot: Snapshot) -> Plan:
 
 def _plan_replicas(view: Observation) -> Plan:
     work = Work(view.owner)
-    scaling.advance(view, work)
     scaling.scale(view, work)
+    scaling.advance(view, work)
     rolling.advance(view, work)
     if work.writes:
         # The status follows when these are seen: it would tell what is past by then.

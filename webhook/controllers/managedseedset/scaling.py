@@ -21,8 +21,10 @@ _LONGEST_RETRY_SECONDS: Final = 3600.0
 
 
 def advance(view: Observation, work: Work) -> None:
-    """Take every replica that is in flight, or broken, one step further."""
+    """Take every other replica that is in flight, or broken, one step further."""
     for replica in view.replicas:
+        if replica.name in work.decided:
+            continue
         if replica.has_failed and not (replica.is_leaving and not replica.is_deleting):
             _retry(replica, view, work)
         elif replica.is_leaving:
@@ -105,6 +107,7 @@ def _revive(view: Observation, missing: int, work: Work) -> int:
         going = replica.shoot is None or replica.shoot.is_deleting
         if missing > 0 and replica.is_leaving and not going:
             work.add(*removal.undo(replica))
+            work.decided.add(replica.name)
             work.tell("ScaleInUndone", f"{replica.name} stays: it is wanted again")
             missing -= 1
     return missing
@@ -142,6 +145,7 @@ def _shrink(view: Observation, surplus: int, work: Work) -> None:
             if slots < 0:
                 continue
         work.add(*removal.choose(replica, view.now))
+        work.decided.add(replica.name)
         work.tell("ScalingIn", f"{replica.name} is chosen for removal")
 
 

@@ -20,6 +20,8 @@ class Work:
     writes: list[Action] = field(default_factory=list)
     events: list[Action] = field(default_factory=list)
     requeue_after: float | None = None
+    decided: set[str] = field(default_factory=set)
+    """Replicas that are to go from now on, or to stay after all: nothing else is done to them."""
     blocked: tuple[Blocked, ...] = ()
     waits_for: Wait | None = None
     """What the rolling update waits for."""

@@ -5,6 +5,7 @@ import pytest
 
 from webhook.cli.install import alerts, dashboard
 from webhook.cli.install.layout import Layout
+from webhook.controllers.scaling.metrics import ScalingCollector
 from webhook.controllers.setmetrics import SetCollector
 from webhook.runtime.metrics import CacheCollector, Metrics
 from webhook.state.snapshot import Snapshot
@@ -24,6 +25,7 @@ def exported() -> set[str]:
     metrics = Metrics()
     metrics.registry.register(CacheCollector(Nothing()))
     metrics.registry.register(SetCollector(Nothing()))
+    metrics.registry.register(ScalingCollector(Nothing()))
     names = set()
     for family in metrics.registry.collect():
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
