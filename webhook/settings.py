@@ -24,6 +24,7 @@ from webhook.domain.options import (
     CapacityOptions,
     NodeGroupsOptions,
     Options,
+    RolloutOptions,
     ScalingOptions,
     SchedulingOptions,
     SeedsOptions,
@@ -147,6 +148,8 @@ class Settings(BaseSettings):
     """how managed seeds and sets of them are looked after; as a section of the file"""
     nodegroups: NodeGroupsOptions = NodeGroupsOptions()
     """how worker pools are looked after; as a section of the file"""
+    rollout: RolloutOptions = RolloutOptions()
+    """how sets of seeds are rolled beside a Gardener; as a section of the file"""
 
     @field_validator(
         "roles", "own", "certificate_names", "node_group_auto_discovery", mode="before"

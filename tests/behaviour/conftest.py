@@ -65,6 +65,7 @@ async def beside(gardener_server, tmp_path_factory):
     found = Beside(gardener_server, tmp_path_factory.mktemp("beside"))
     async with playing(gardener_server, found.directory / "play"):
         await found.install()
-        await found.start({"admission": {"modes": {"shoot.scheduler": "deny"}}})
+        modes = {"shoot.scheduler": "deny"}
+        await found.start({"admission": {"modes": modes}, "seeds": {"autoscalerSeconds": 1}})
         yield found
         await found.stop()

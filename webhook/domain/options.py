@@ -180,6 +180,14 @@ class NodeGroupsOptions:
     """Secret beside a shoot's MachineDeployments whose key `kubeconfig` leads into the shoot."""
 
 
+@dataclass(frozen=True, slots=True)
+class RolloutOptions:
+    """How sets of seeds are rolled beside a Gardener."""
+
+    respect_window: bool = False
+    """Whether Shoots that confine changes to their maintenance window are left to it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The operator's settings, one section for each family of rules, all with defaults.
@@ -200,6 +208,7 @@ class Options:
     capacity: CapacityOptions = field(default_factory=CapacityOptions)
     scaling: ScalingOptions = field(default_factory=ScalingOptions)
     seeds: SeedsOptions = field(default_factory=SeedsOptions)
+    rollout: RolloutOptions = field(default_factory=RolloutOptions)
     nodegroups: NodeGroupsOptions = field(default_factory=NodeGroupsOptions)
 
     @property

@@ -1,7 +1,7 @@
 """How a set's replicas get a changed template: revisions, partition, and the next step."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -115,17 +115,24 @@ def wanted_revision(ordinal: int, settings: Settings, current: str, update: str)
     return current if held_back else update
 
 
-def next_step(replicas: Sequence[Replica], revision: str, settings: Settings) -> Step | None:
+def next_step(
+    replicas: Sequence[Replica],
+    revision: str,
+    settings: Settings,
+    lacking: Callable[[Replica, Settings], Wait | None] | None = None,
+) -> Step | None:
     """Choose the next step of a rolling update; None if there is none left.
 
     From the largest ordinal to the smallest, one at a time: only when every updated replica is
     settled and its shoots are well enough does the next one follow. That one's own shoots must
-    be well, too: a seed in trouble is no place for an experiment.
+    be well, too: a seed in trouble is no place for an experiment. `lacking` says what an
+    updated replica still lacks, where more counts than usual.
     """
+    lacks = lacking or trouble_of
     concerned = [each for each in replicas if each.is_living and each.ordinal >= settings.partition]
     behind = [each for each in concerned if not each.is_at(revision)]
     for replica in concerned:
-        if replica.is_at(revision) and (trouble := trouble_of(replica, settings)):
+        if replica.is_at(revision) and (trouble := lacks(replica, settings)):
             return trouble
     if not behind:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
+from webhook.controllers.complement.controller import ROLLOUT, Complement
 from webhook.controllers.dispatcher import Dispatcher
 from webhook.controllers.placement import Placer
 from webhook.controllers.pools.care import plan_record
@@ -57,6 +58,7 @@ class Leading:
         looking = Shoots(self._client, self._cache, shoots, self._clock)
         rows = [_fed(row, samples, looking) for row in CONTROLLERS]
         runners = [self._runner(row, writer, shoots) for row in rows]
+        runners.append(self._rollouts(writer))
         return _run_all([*runners, samples, looking, dispatcher, reviewer, *self.more], shoots)
 
     def note(self, leading: bool) -> None:
@@ -68,6 +70,11 @@ class Leading:
         expectations = Expectations(self._cache, self._clock)
         reconciler = Reconciler(row, self._cache, writer, self._recorder, expectations, shoots)
         return Runner(row, reconciler, self._cache, self._clock, self._metrics)
+
+    def _rollouts(self, writer: Writer) -> Runner:
+        expectations = Expectations(self._cache, self._clock)
+        complement = Complement(self._client, self._cache, writer, self._recorder, expectations)
+        return Runner(ROLLOUT, complement, self._cache, self._clock, self._metrics)
 
 
 def _fed(row: Controller, samples: Prometheus, looking: Shoots) -> Controller:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+import msgspec
 import yaml
 from rich.console import Console
 from rich.live import Live
@@ -13,13 +14,14 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from webhook.api.core import ControllerRevision
-from webhook.api.meta import ObjectKey
+from webhook.api.meta import Draft, ObjectKey
 from webhook.cli.rollout import differences, progress
 from webhook.cli.rollout.sets import Sets
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError, ConflictError, NotFoundError
+from webhook.domain import rollout, threeway
 
 NAME: Final = "rollout"
 HELP: Final = "follow, pause and take back rolling updates of sets of seeds"
@@ -61,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     status.add_argument("--timeout", type=float, default=0, help="seconds to wait; 0: for ever")
     history.add_argument("--revision", type=int, help="show this revision and its difference")
     undo.add_argument("--to-revision", type=int, default=0, help="0: the one before (default)")
+    undo.add_argument(
+        "--keep-versions",
+        action="store_true",
+        help="undo all but Kubernetes versions, which cannot go down",
+    )
     undo.add_argument("--dry-run", action="store_true", help="only show what would change")
 
 
@@ -170,10 +177,14 @@ async def _try_undo(args: argparse.Namespace, sets: Sets, console: Console) -> i
     owner = await sets.get()
     found = await sets.revisions(owner)
     wanted = _choose(found, args.to_revision)
-    present = next((each for each in found if each.name == owner.status.update_revision), None)
+    # The status may not have followed yet; what the set says now is what would be undone.
+    data = rollout.data_of(await sets.raw())
+    now = rollout.canonical(data)
+    present = next((each for each in found if rollout.canonical(each.data) == now), None)
     if present is not None and present.name == wanted.name:
         console.print(f"skipped: the set already has revision {wanted.revision}", markup=False)
         return 0
+    wanted = _without_lowering(args, data, wanted)
     difference = differences.unified(present, wanted)
     if args.dry_run:
         _print(console, difference, "diff")
@@ -182,6 +193,22 @@ async def _try_undo(args: argparse.Namespace, sets: Sets, console: Console) -> i
     _print(console, difference, "diff")
     console.print(f"managedseedset {sets.key} goes back to revision {wanted.revision}")
     return 0
+
+
+def _without_lowering(
+    args: argparse.Namespace, now: Draft, wanted: ControllerRevision
+) -> ControllerRevision:
+    """Refuse before any write what Gardener would refuse afterwards, replica by replica."""
+    lowered = [*threeway.lowered(now, wanted.data)]
+    if not lowered:
+        return wanted
+    if not args.keep_versions:
+        fields = ", ".join(lowered)
+        raise UsageError(
+            f"revision {wanted.revision} would lower Kubernetes versions, which cannot be done: "
+            f"{fields}; undo the rest with --keep-versions"
+        )
+    return msgspec.structs.replace(wanted, data=threeway.keep_versions(now, wanted.data))
 
 
 def _choose(found: Sequence[ControllerRevision], number: int) -> ControllerRevision:

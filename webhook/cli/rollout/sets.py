@@ -34,6 +34,10 @@ class Sets:
         """Read the set; raises NotFoundError if there is none."""
         return decode(ManagedSeedSet, await self._client.send(requests.get(_SET, self.key)))
 
+    async def raw(self) -> Draft:
+        """Read the set whole."""
+        return await self._client.get(_SET, self.key)
+
     async def replicas(self, owner: ManagedSeedSet) -> tuple[list[Shoot], list[ManagedSeed]]:
         """Read what the set's selector finds."""
         selector = owner.status.selector

@@ -56,6 +56,13 @@ class _View(NamedTuple):
         return least, max(least, spec.max_replicas)
 
     @property
+    def is_rolling(self) -> bool:
+        """Whether replicas that a Gardener makes are being brought to another revision."""
+        status = self.owner.status
+        beside = self.snapshot.options.beside_gardener
+        return beside and status.current_revision != status.update_revision
+
+    @property
     def cordons(self) -> bool:
         behavior = self.autoscaler.spec.behavior
         rules = behavior.scale_down if behavior is not None else None
@@ -111,6 +118,8 @@ def _act(view: _View) -> Iterator[Action]:
         drained = view.replicas - cordon.empty(view.seeds, view.snapshot)
         replicas = max(replicas, min(drained, view.replicas))
         yield from _cordon(view, wanted.replicas)
+    if view.is_rolling:
+        replicas = max(replicas, view.replicas)  # no seed goes while another one changes
     scales = acts and replicas != view.replicas
     remembered = decision.history
     if scales:
@@ -161,9 +170,12 @@ def _status(view: _View, decision: Decision) -> Draft:
 def _able(view: _View, decision: Decision, scaled_to: int | None) -> _Said:
     name = names.ABLE_TO_SCALE
     pending = view.owner.status.pending_replica
-    if decision.replicas > view.replicas and pending is not None and _has_failed(pending.reason):
+    if pending is not None and _blocks(pending.reason, view, decision):
         message = f"the set waits for {pending.name}: {pending.reason}"
         return _Said(name, conditions.FALSE, "PendingReplica", message)
+    if view.is_rolling and decision.replicas < view.replicas:
+        message = "no seed goes while the set is rolled to another revision"
+        return _Said(name, conditions.FALSE, "RollingUpdate", message)
     if scaled_to is not None:
         message = f"the set was scaled to {scaled_to}"
         return _Said(name, conditions.TRUE, "SucceededRescale", message)
@@ -173,8 +185,14 @@ def _able(view: _View, decision: Decision, scaled_to: int | None) -> _Said:
     return _Said(name, conditions.TRUE, "ReadyForNewScale", "the set can be scaled")
 
 
-def _has_failed(reason: str) -> bool:
-    return reason.endswith("Failed")
+def _blocks(reason: str, view: _View, decision: Decision) -> bool:
+    """Tell whether a replica that is under way stands in the way of more.
+
+    A Gardener makes no further replica before that one is ready, whatever it waits for.
+    """
+    if view.snapshot.options.beside_gardener:
+        return max(decision.replicas, view.replicas) > view.owner.status.replicas
+    return decision.replicas > view.replicas and reason.endswith("Failed")
 
 
 def _active(view: _View, reason: str) -> _Said:
