@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import settings
 
+from tests.gardening import beside
 from tests.guards import (
     loop_is_never_blocked,
     memory_is_never_changed,
@@ -17,6 +18,7 @@ from tests.planes import IN_CI, embedded_server, gardener_server, give_up, not_r
 from webhook.planes.errors import NotBuiltError
 
 __all__ = [
+    "beside",
     "embedded_server",
     "gardener_server",
     "loop_is_never_blocked",

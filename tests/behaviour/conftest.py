@@ -8,7 +8,6 @@ import pytest
 import pytest_asyncio
 
 from tests.behaviour.asking import prepare
-from tests.behaviour.gardening import Beside, playing
 from tests.behaviour.hooks import serving
 from tests.behaviour.samples import make_namespace
 
@@ -57,15 +56,3 @@ async def hooks(session, tmp_path):
     """Webhooks of the test's own."""
     async with serving(session, tmp_path) as opened:
         yield opened
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def beside(gardener_server, tmp_path_factory):
-    """Espalier installed beside the real Gardener and running, with played gardenlets."""
-    found = Beside(gardener_server, tmp_path_factory.mktemp("beside"))
-    async with playing(gardener_server, found.directory / "play"):
-        await found.install()
-        modes = {"shoot.scheduler": "deny"}
-        await found.start({"admission": {"modes": modes}, "seeds": {"autoscalerSeconds": 1}})
-        yield found
-        await found.stop()

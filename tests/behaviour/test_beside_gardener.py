@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.behaviour.gardening import Beside, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_shoot, ready_seed, unique, until
 from webhook.api import names
 from webhook.planes.gardener import PROJECT_NAMESPACE
 from webhook.planes.registration import CORE

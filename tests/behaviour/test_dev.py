@@ -88,3 +88,26 @@ async def test_a_landscape_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert errors.decode().strip() == (
         "espalier dev: --landscape nowhere.yaml: no such file; use demo, empty or a file"
     )
+
+
+async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
+    require_parts("etcd", "kubernetes", "gardener")
+    async with _dev(tmp_path / "garden", "--api=gardener") as kubectl:
+        for project in ("alpha", "gamma"):  # ours, and one that gardener-scheduler places
+            await kubectl(
+                *("wait", "shoots", "--all", "-n", f"garden-{project}", "--timeout=90s"),
+                "--for=jsonpath={.status.lastOperation.state}=Succeeded",
+                timeout=120,
+            )
+        described = (
+            "jsonpath={.spec.schedulerName} {.metadata.labels.shoot\\.gardener\\.cloud/status}"
+        )
+        told = await kubectl("get", "shoot", "alpha-00", "-n", "garden-alpha", "-o", described)
+        assert told.stdout.split()[0] == "espalier"
+        await kubectl("wait", "--for=condition=SeedSystemComponentsHealthy", "seed/aws-eu1")
+        refused = await kubectl(
+            *("annotate", "shoot", "alpha-00", "-n", "garden-alpha"),
+            "espalier.gardener.cloud/sizing-strategy=Greedy",
+            check=False,
+        )
+        assert "sizing-strategy" in refused.stderr

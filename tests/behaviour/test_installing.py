@@ -13,6 +13,8 @@ import pytest_asyncio
 
 from tests.builders import make_cloud_profile, make_seed, make_shoot, make_worker
 from tests.documents import manifests as examples_of_documents
+from tests.gardening import Beside, until
+from tests.gardening import make_shoot as make_garden_shoot
 from tests.planes import require_parts
 from webhook.api import names
 from webhook.api.crds import crd, definable
@@ -282,3 +284,53 @@ async def test_definitions_that_an_aggregated_api_covers_are_named(garden, tmp_p
         assert f"an aggregated API covers our definitions of {shoots.resource}" in said.decode()
     finally:
         await garden.kubectl("delete", "crd", shoots.resource)
+
+
+async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, tmp_path, capsys):
+    def run(*flags: str) -> tuple[int, str, str]:
+        return espalier(capsys, f"--kubeconfig={garden.kubeconfig}", *flags)
+
+    beside, here = Beside(garden, tmp_path), ("-n", "garden-local")
+    await beside.install()
+    await beside.start()
+    met, waiting = make_garden_shoot("met"), make_garden_shoot("waiting", schedulerName="espalier")
+    await garden.kubectl("create", "-f", "-", input=[met, waiting])
+    purpose = json.dumps({"spec": {"purpose": "development"}})
+    await garden.kubectl("patch", "shoot/met", *here, "--type=merge", "-p", purpose)
+    for what in ("label", "annotate"):
+        await garden.kubectl(what, "shoot/met", "-n", "garden-local", f"{names.PREFIX}mine=x",
+                             "--field-manager=espalier")  # fmt: skip
+    await garden.kubectl("annotate", "shoot/waiting", "-n", "garden-local",
+                         f"{names.REGION_AFFINITY}=preferred")  # fmt: skip
+    try:
+        code, _, complaint = await asyncio.to_thread(run, "--uninstall")
+        assert (code, "garden-local/waiting" in complaint) == (1, True)
+        code, printed, complaint = await asyncio.to_thread(run, "--uninstall", "--force", "--crds")
+        assert (code, complaint) == (0, "")
+    finally:
+        await beside.stop()
+    assert "cleaned shoot/garden-local/met" in printed
+    assert f"waiting keeps {names.REGION_AFFINITY}, which Espalier did not write" in printed
+    await garden.kubectl("create", "-f", "-", input=make_garden_shoot("never"))
+    await garden.kubectl(
+        "patch", "shoot/never", "-n", "garden-local", "--type=merge", "-p", purpose
+    )
+
+    async def are_alike() -> bool:  # once Gardener's own controllers have seen both
+        return await _plain(beside, "met") == await _plain(beside, "never")
+
+    await until(are_alike)
+    kinds = "clusterroles,clusterrolebindings,roles,rolebindings,crds,priorityclasses"
+    hooks = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+    left = await garden.kubectl("get", f"{kinds},{hooks}", "-A", "-o", "name")
+    assert [line for line in left.stdout.splitlines() if "espalier" in line] == []
+
+
+async def _plain(beside: Beside, name: str) -> str:
+    """A shoot as text, without what every object has of its own."""
+    shoot = await beside.shoot(name)
+    for field in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"):
+        shoot["metadata"].pop(field, None)
+    # Gardener chooses the hour of maintenance at random.
+    shoot["spec"]["maintenance"].pop("timeWindow")
+    return json.dumps(shoot, sort_keys=True).replace(name, "NAME")

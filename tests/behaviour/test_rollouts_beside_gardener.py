@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.gardening import Beside, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_shoot, ready_seed, unique, until
 from webhook.api import names
 from webhook.cli.rollout import command
 

@@ -10,11 +10,14 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from webhook.api.kinds import kind_of_model
+from webhook.api.managedseeds import ManagedSeedSet
 from webhook.cli.install import prospects
 from webhook.cli.install.examination import Finding, State, machine
 from webhook.cluster import config, landscape
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError
+from webhook.cluster.requests import Selection
 
 NAME: Final = "doctor"
 HELP: Final = "say what is missing on this machine, and what Espalier would do in a cluster"
@@ -50,6 +53,9 @@ async def _cluster(arguments: argparse.Namespace) -> list[Finding]:
         async with Client(access) as client:
             found = await landscape.ask(client)
             findings = list(prospects.judge(found))
+            if found.has_gardener:
+                sets = await landscape.read_all(client, Selection(kind_of_model(ManagedSeedSet)))
+                findings += prospects.rollouts(sets)
             lacking = await prospects.refused(client)
     except (config.ConfigError, ApiError, OSError) as error:
         return [Finding(state, "cluster", f"cannot be asked: {error}")]

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from webhook.admission.table import POLICIES
-from webhook.api import names
+from webhook.api import conditions, names
 from webhook.api.core import APIService, CustomResourceDefinition
 from webhook.api.crds import definable
-from webhook.api.kinds import Kind
+from webhook.api.kinds import KINDS, Kind
 from webhook.api.meta import Object, ObjectKey
 from webhook.cluster import landscape
 from webhook.cluster.cache import Cache
@@ -18,6 +18,7 @@ from webhook.cluster.landscape import GARDENER
 
 logger = logging.getLogger(__name__)
 
+_AVAILABLE: Final = "Available"
 _TAKEN: Final = ("scheduling of espalier's shoots", "rollouts of sets", "seed autoscaling")
 _LEFT: Final = ("managed seeds", "replicas of sets", "capacity of seeds")
 
@@ -36,6 +37,7 @@ class Following:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._told: frozenset[type[Object]] = frozenset()
+        self._silent: frozenset[type[Object]] = frozenset()
 
     async def ask(self, client: Client) -> None:
         """Look before anything is done; raises CoveredError where nothing can be.
@@ -94,10 +96,19 @@ class Following:
             for kind in definable(beside_gardener=False)
             if self._is_aggregated(f"{kind.version}.{kind.group}") and self._is_ours(kind)
         )
+        # Watches on a frozen server stay open and silent: only kube-apiserver's own check tells.
+        silent = frozenset(
+            kind.model
+            for kind in KINDS
+            if kind.origin != "kubernetes" and self._is_silent(f"{kind.version}.{kind.group}")
+        )
         if covered != self._told:
-            self._told = covered
-            self._cache.withhold(covered)
             _name(covered)
+        if silent != self._silent:
+            _name_silent(silent)
+        if (covered, silent) != (self._told, self._silent):
+            self._told, self._silent = covered, silent
+            self._cache.withhold(covered | silent)
 
     def _note_gardener(self) -> None:
         memory = self._cache.memory
@@ -107,11 +118,28 @@ class Following:
         found = self._cache.peek(APIService, ObjectKey("", name))
         return found is not None and found.spec.service is not None
 
+    def _is_silent(self, name: str) -> bool:
+        """Tell whether an aggregated API is known not to answer; until then it is trusted."""
+        found = self._cache.peek(APIService, ObjectKey("", name))
+        if found is None or found.spec.service is None:
+            return False
+        told = conditions.get(found.status.conditions, _AVAILABLE)
+        return told is not None and told.status == conditions.FALSE
+
     def _is_ours(self, kind: Kind) -> bool:
         found = self._cache.peek(CustomResourceDefinition, ObjectKey("", kind.resource))
         return found is not None and (
             found.metadata.labels.get(names.MANAGED_BY) == names.FIELD_MANAGER
         )
+
+
+def _name_silent(silent: frozenset[type[Object]]) -> None:
+    if not silent:
+        logger.info("every aggregated API answers again")
+        return
+    kinds = sorted(model.__name__ for model in silent)
+    message = "an aggregated API does not answer: what needs these kinds waits"
+    logger.warning(message, extra={"kinds": kinds})
 
 
 def _name(covered: frozenset[type[Object]]) -> None:

@@ -281,7 +281,7 @@ async def test_a_refused_template_is_told_with_its_fields() -> None:
 
     garden.api._store = store  # type: ignore[method-assign]
     await garden.template(purpose="production")
-    await garden.settle(30)
+    await garden.settle(3)
     told = garden.condition(names.PROGRESSING)
     assert (told["status"], told["reason"]) == ("False", "TemplateRefused")
     assert "spec.purpose: no" in told["message"]

@@ -134,3 +134,17 @@ async def test_one_line_tells_what_is_ours_and_what_is_left(cluster, caplog):
     record = next(each for each in caplog.records if each.message == "beside a Gardener")
     assert "managed seeds" in vars(record)["leaves_to_gardener"]
     assert "shoot.quota" in vars(record)["policies_left"]
+
+
+async def test_kinds_of_an_aggregated_api_that_does_not_answer_are_stale(cluster, caplog):
+    told = service()
+    told["status"] = {"conditions": [{"type": "Available", "status": "False"}]}
+    cluster.show(APIService, told)
+    assert {"shoots.core.gardener.cloud", "seeds.core.gardener.cloud"} <= {
+        *cluster.cache.stale_kinds
+    }
+    assert "an aggregated API does not answer" in caplog.text
+    told["status"] = {"conditions": [{"type": "Available", "status": "True"}]}
+    caplog.set_level(logging.INFO)
+    cluster.show(APIService, told)
+    assert "every aggregated API answers again" in caplog.text

@@ -17,7 +17,7 @@ from rich.progress import Progress
 from webhook.api.core import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft
-from webhook.cli.dev import landscape, provider
+from webhook.cli.dev import garden_demo, landscape, provider
 from webhook.cli.dev.landscape import LandscapeError
 from webhook.cli.dev.server import Server
 from webhook.cluster import config
@@ -35,7 +35,8 @@ from webhook.runtime.manager import background, root_cause
 NAME: Final = "dev"
 HELP: Final = "run a landscape on this machine: API server, webhooks, scheduler, controllers"
 
-_SERVERS: Final = {"embedded": Embedded, "kube-apiserver": Kubernetes, "gardener": Gardener}
+_GARDENER: Final = "gardener"
+_SERVERS: Final = {"embedded": Embedded, "kube-apiserver": Kubernetes, _GARDENER: Gardener}
 _WEBHOOK_SECONDS: Final = 30.0
 
 
@@ -78,6 +79,8 @@ async def _run(arguments: argparse.Namespace, console: Console) -> None:
     if me is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, me.cancel)
     drafts = await asyncio.to_thread(landscape.read, arguments.landscape)
+    if arguments.api == _GARDENER and arguments.landscape == "demo":
+        drafts = [*garden_demo.adapt(drafts)]
     for flag in ("api_port", "port", "http_port"):
         _require_free(getattr(arguments, flag), flag)
     directory = arguments.dir.resolve()
@@ -109,7 +112,10 @@ async def _live(
     async with beside, _supervised(beside), asyncio.TaskGroup() as tasks:
         await _until_called(client, clock)
         if not arguments.no_local_provider:
-            tasks.create_task(provider.run(client, clock, plane.directory / "clusters"))
+            beside_gardener = arguments.api == _GARDENER
+            clusters = plane.directory / "clusters"
+            play = provider.run(client, clock, clusters, beside_gardener=beside_gardener)
+            tasks.create_task(play)
         if drafts and not await landscape.is_loaded(client):
             await _load(client, drafts, console)
         _announce(arguments, plane)

@@ -7,11 +7,11 @@ from typing import Any, Final
 import yaml
 
 from webhook.api.core import ConfigMap, CustomResourceDefinition, Namespace
-from webhook.api.crds import crd
-from webhook.api.kinds import KINDS, Kind, find_kind, kind_of_model
+from webhook.api.crds import crd, definable
+from webhook.api.kinds import Kind, find_kind, kind_of_model
 from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.cli.dev import demo
-from webhook.cluster import requests
+from webhook.cluster import landscape, requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import AlreadyExistsError, ApiError, NotFoundError
 from webhook.runtime.clock import Clock
@@ -61,10 +61,11 @@ async def install(client: Client, clock: Clock) -> None:
     for name in NAMESPACES:
         await _create(client, _NAMESPACE, {"metadata": {"name": name}})
     names = []
-    for kind in KINDS:
-        if kind.origin == "kubernetes":
-            continue
-        definition = crd(kind, beside_gardener=False)
+    found = await landscape.ask(client)
+    for kind in definable(beside_gardener=False):
+        if found.is_claimed(kind):
+            continue  # a real Gardener serves it
+        definition = crd(kind, beside_gardener=found.has_gardener)
         names.append(definition["metadata"]["name"])
         await client.apply(
             _DEFINITION, ObjectKey("", names[-1]), definition, manager="espalier-dev"

@@ -1,9 +1,11 @@
 """What Espalier would take on in a cluster, and what it would leave to others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from webhook.admission.table import POLICIES
+from webhook.api import names
 from webhook.api.kinds import KINDS, Kind
+from webhook.api.meta import Raw
 from webhook.cli.install import rights
 from webhook.cli.install.examination import Finding
 from webhook.cli.install.rights import Right
@@ -30,9 +32,25 @@ def judge(found: Landscape) -> Iterator[Finding]:
     yield Finding("note", "policies of ours", _listed(policy.name for policy in taken))
 
 
+def rollouts(sets: Iterable[Raw]) -> Iterator[Finding]:
+    """Say which sets beside a Gardener are rolled by us, and which of their replicas differ."""
+    for each in sets:
+        metadata = each["metadata"]
+        if (metadata.get("annotations") or {}).get(names.ROLLOUT) != "true":
+            continue
+        subject = f"managedseedset {metadata['namespace']}/{metadata['name']}"
+        told = (each.get("status") or {}).get("conditions") or ()
+        drifted = [c for c in told if c["type"] == names.DRIFTED and c["status"] == "True"]
+        for condition in drifted:
+            yield Finding("note", subject, f"replicas differ, {condition['message']}")
+        if not drifted:
+            yield Finding("note", subject, "rolled by Espalier")
+
+
 def _gardener(found: Landscape) -> Finding:
     if found.has_gardener:
-        return Finding("note", "Gardener", "there; Espalier adds to it and leaves its kinds alone")
+        left = "managed seeds, replicas of sets and the capacity of seeds are left to it"
+        return Finding("note", "Gardener", f"there; Espalier adds to it, {left}")
     return Finding("note", "Gardener", "not there; Espalier serves and automates all kinds itself")
 
 
@@ -43,8 +61,8 @@ def _unserved(found: Landscape, defined: list[Kind]) -> Iterator[Finding]:
         yield Finding("optional", "not installed", f"{_listed(missing)}: {remedy}")
 
 
-def _listed(names: Iterator[str] | list[str]) -> str:
-    return ", ".join(names) or "none"
+def _listed(found: Iterator[str] | list[str]) -> str:
+    return ", ".join(found) or "none"
 
 
 async def refused(client: Client) -> list[Right]:

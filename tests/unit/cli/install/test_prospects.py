@@ -1,8 +1,11 @@
+from typing import Any
+
+from webhook.api import names
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.cli.install.examination import Finding
-from webhook.cli.install.prospects import judge
+from webhook.cli.install.prospects import judge, rollouts
 from webhook.cluster.landscape import GARDENER, Landscape
 
 
@@ -32,3 +35,16 @@ def test_a_definition_that_is_covered_is_an_error():
     present = {kind.resource: crd(kind, beside_gardener=True)}
     aggregated = frozenset({"v1beta1.seedmanagement.gardener.cloud"})
     assert told(Landscape(aggregated, present))[kind.resource].state == "missing"
+
+
+def test_rollouts_beside_a_gardener_are_told_with_what_has_drifted() -> None:
+    def a_set(name: str, rollout: str, drifted: str = "") -> dict[str, Any]:
+        told = [{"type": "Drifted", "status": "True", "message": drifted}] if drifted else []
+        metadata = {"namespace": "garden", "name": name, "annotations": {names.ROLLOUT: rollout}}
+        return {"metadata": metadata, "status": {"conditions": told}}
+
+    sets = [a_set("a", "true"), a_set("b", "false"), a_set("c", "true", "left as they are: c-1")]
+    assert [(found.subject, found.message) for found in rollouts(sets)] == [
+        ("managedseedset garden/a", "rolled by Espalier"),
+        ("managedseedset garden/c", "replicas differ, left as they are: c-1"),
+    ]

@@ -1,4 +1,4 @@
-"""The local provider as a program of its own: `python -m tests.behaviour.play KUBECONFIG DIR`."""
+"""The local provider as a program of its own: `python -m tests.play KUBECONFIG DIR`."""
 
 import asyncio
 import sys

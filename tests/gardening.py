@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+import pytest_asyncio
 import yaml
 
 from webhook.api.crds import definable
@@ -99,7 +101,7 @@ async def playing(plane: Gardener, directory: Path) -> AsyncIterator[None]:
     """Play gardenlets while the block runs, in a process of their own: loops of tests end."""
     await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
     log = (directory / "play.log").open("ab")
-    command = (sys.executable, "-m", "tests.behaviour.play", str(plane.kubeconfig), str(directory))
+    command = (sys.executable, "-m", "tests.play", str(plane.kubeconfig), str(directory))
     process = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: ASYNC220 - our own
     try:
         yield
@@ -107,6 +109,20 @@ async def playing(plane: Gardener, directory: Path) -> AsyncIterator[None]:
         process.kill()
         process.wait()
         log.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def beside(
+    gardener_server: Gardener, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Beside]:
+    """Espalier installed beside the real Gardener and running, with played gardenlets."""
+    found = Beside(gardener_server, tmp_path_factory.mktemp("beside"))
+    async with playing(gardener_server, found.directory / "play"):
+        await found.install()
+        modes = {"shoot.scheduler": "deny"}
+        await found.start({"admission": {"modes": modes}, "seeds": {"autoscalerSeconds": 1}})
+        yield found
+        await found.stop()
 
 
 async def until(
@@ -171,4 +187,4 @@ async def ready_seed(
         await beside.kubectl(
             "patch", "seed", name, "--subresource=status", "--type=merge", "-p", change
         )
-    await beside.kubectl("wait", "--for=condition=GardenletReady", "--timeout=30s", f"seed/{name}")
+    await beside.kubectl("wait", "--for=condition=GardenletReady", "--timeout=60s", f"seed/{name}")
