@@ -24,7 +24,8 @@ ALERTS: Final = (
         5,
         "critical",
         "no replica of Espalier can be scraped",
-        "look at the pods; webhooks that fail closed refuse requests meanwhile",
+        "look at the pods; webhooks that fail closed refuse requests meanwhile, and adaptive"
+        " worker pools neither roll nor scale",
     ),
     Alert(
         "EspalierNotLeading",
