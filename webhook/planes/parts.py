@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parents[2] / "real"
+_CHECKOUT = Path(__file__).resolve().parents[2]
+SOURCES = _CHECKOUT / "real"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class Part:
     """One Go module of ours, and the commands that it pins."""
 
     name: str
-    """The folder under `real/`."""
+    """The folder under `real/`, unless it has another home."""
 
     module: str
     """The module that gives the part its version."""
@@ -31,10 +32,12 @@ class Part:
     stamped: bool = True
     """Whether the commands tell their version by k8s.io/component-base."""
 
+    home: Path = SOURCES
+
     @property
     def folder(self) -> Path:
         """Where the module's sources are."""
-        return SOURCES / self.name
+        return self.home / self.name
 
     @property
     def binaries(self) -> tuple[str, ...]:
@@ -76,6 +79,14 @@ PARTS = (
         minutes=2,
         assets=("kubernetes/crds",),
         stamped=False,
+    ),
+    Part(
+        "peer-gardener",
+        "github.com/gardener/gardener",
+        (".",),
+        minutes=1,
+        stamped=False,
+        home=_CHECKOUT / "benchmarks",
     ),
 )
 

@@ -1,0 +1,302 @@
+"""Beside Gardener's own code, one core each: decisions, and the check of worker pools."""
+
+import asyncio
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from benchmarks._load import AUTHORITY_FILE
+from benchmarks.admission import _processor_seconds, _take_the_first_core
+from tests.landscapes import read
+from webhook.api.cloudprofiles import CloudProfile
+from webhook.api.kinds import KINDS
+from webhook.api.meta import Draft
+from webhook.api.projects import Project
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.domain.options import Options, SchedulingOptions
+from webhook.planes.binaries import find
+from webhook.planes.ports import free_port
+from webhook.scheduling import profiles
+from webhook.scheduling.landscape import Landscape
+from webhook.scheduling.pipeline import place
+from webhook.state.memory import Memory
+from webhook.state.snapshot import Snapshot
+from webhook.tls.authority import Authority
+
+NAME = "gardener"
+CORE = "core.gardener.cloud/v1beta1"
+SIZES = ((500, 10_000, 250.0), (500, 100_000, 2_000.0))
+REGIONS = ("eu-west-1", "eu-central-1", "us-east-1", "us-west-2", "ap-south-1", "ap-northeast-1")
+ASKS = 2_000
+PEER_SECONDS = 5.0
+LOAD_SECONDS = 3.0
+CONNECTIONS = 10
+BESIDE_WEBHOOK = 2.0
+
+
+def run(rounds: int) -> dict[str, Any]:
+    """Measure ours and Gardener's in turn."""
+    peer = find("peer-gardener")
+    if peer is None:
+        return {"not_run": "Gardener's own code is not built: run `make real`", "figures": []}
+    decisions = [_decisions(peer, seeds, shoots, aim) for seeds, shoots, aim in SIZES]
+    validate = asyncio.run(_validate(peer, rounds))
+    figures = [found["figure"] for found in decisions] + [validate["figure"]]
+    return {"decisions": decisions, "validate": validate, "figures": figures}
+
+
+def _decisions(peer: Path, seeds: int, shoots: int, aim: float) -> dict[str, Any]:
+    landscape = _landscape(seeds, shoots)
+    ours = _ours(landscape)
+    theirs = _theirs(peer, landscape)
+    return {
+        "seeds": seeds,
+        "shoots": shoots,
+        "ours_per_second": round(ours, 1),
+        "determine_seed_per_second": round(theirs, 2),
+        "figure": {
+            "what": f"decisions beside DetermineSeed, {seeds} seeds x {shoots} shoots",
+            "value": round(ours / theirs, 1),
+            "aim": f"at least {aim:g}",
+            "met": ours / theirs >= aim,
+        },
+    }
+
+
+def _ours(landscape: Draft) -> float:
+    """Place arrivals one after the other with profile `gardener`, each counted for the next."""
+    scheduling = SchedulingOptions(profile="gardener", strategy="MinimalDistance")
+    options = Options(beside_gardener=True, scheduling=scheduling)
+    memory = Memory([kind.model for kind in KINDS], options=options)
+    models = {"seeds": Seed, "shoots": Shoot, "cloudProfiles": CloudProfile, "projects": Project}
+    for name, model in models.items():
+        for raw in landscape[name]:
+            found = read(model, raw)
+            memory.store(model).put(found.key, found)
+    gc.collect()
+    gc.freeze()
+    asks = [read(Shoot, raw) for raw in landscape["asks"]]
+    seeds, now = Landscape(), Snapshot.of([]).taken_at
+    profile = profiles.PROFILES["gardener"]
+    place(asks[0], seeds, Snapshot(memory, now), profile)
+    spent = 0.0
+    for shoot in asks:
+        snapshot = Snapshot(memory, now)
+        began = time.process_time()
+        verdict = place(shoot, seeds, snapshot, profile)
+        spent += time.process_time() - began
+        spec = msgspec.structs.replace(shoot.spec, seed_name=verdict.seed or "")
+        memory.store(Shoot).put(shoot.key, msgspec.structs.replace(shoot, spec=spec))
+    return len(asks) / spent
+
+
+def _theirs(peer: Path, landscape: Draft) -> float:
+    done = subprocess.run(
+        [str(peer), "bench", str(PEER_SECONDS)],
+        input=msgspec.json.encode(landscape),
+        capture_output=True,
+        check=True,
+        env=os.environ | {"GOMAXPROCS": "1"},
+    )
+    return float(done.stdout)
+
+
+def _landscape(seeds: int, shoots: int) -> Draft:
+    chance = Random(1)
+    slots = 3 * shoots // seeds + 100
+    return {
+        "strategy": "MinimalDistance",
+        "seeds": [_seed(index, slots) for index in range(seeds)],
+        "shoots": [
+            _shoot(f"shoot-{index:06}", chance, f"seed-{chance.randrange(seeds):04}")
+            for index in range(shoots)
+        ],
+        "cloudProfiles": [
+            {"metadata": {"name": "aws"}, "spec": {"type": "aws", "regions": list(_regions())}}
+        ],
+        "projects": [{"metadata": {"name": "dev"}, "spec": {"namespace": "garden-dev"}}],
+        "configMaps": [],
+        "asks": [_shoot(f"ask-{index:05}", chance) for index in range(ASKS)],
+    }
+
+
+def _regions() -> Iterator[Draft]:
+    return ({"name": region} for region in REGIONS)
+
+
+def _seed(index: int, slots: int) -> Draft:
+    stamp = "2026-01-01T00:00:00Z"
+    times = {"lastTransitionTime": stamp, "lastUpdateTime": stamp, "reason": "x", "message": "x"}
+    operation = {"type": "Reconcile", "state": "Succeeded", "progress": 100, "description": "x"}
+    return {
+        "apiVersion": CORE,
+        "kind": "Seed",
+        "metadata": {"name": f"seed-{index:04}"},
+        "spec": {
+            "provider": {
+                "type": "aws",
+                "region": REGIONS[index % len(REGIONS)],
+                "zones": ["a", "b", "c"] if index % 3 == 0 else ["a"],
+            },
+            "networks": {
+                "nodes": "10.240.0.0/16",
+                "pods": "10.241.0.0/16",
+                "services": "10.242.0.0/16",
+                "ipFamilies": ["IPv4"],
+            },
+            "settings": {"scheduling": {"visible": True}},
+            "dns": {},
+            "taints": [{"key": "private"}] if index % 10 == 0 else [],
+        },
+        "status": {
+            "conditions": [{"type": "GardenletReady", "status": "True", **times}],
+            "lastOperation": {**operation, "lastUpdateTime": stamp},
+            "allocatable": {"shoots": str(slots)},
+        },
+    }
+
+
+def _shoot(name: str, chance: Random, seed: str = "") -> Draft:
+    pools = [
+        {
+            "name": f"pool-{number}",
+            "minimum": 1,
+            "maximum": 6,
+            "maxSurge": 1,
+            "maxUnavailable": 0,
+            "machine": {
+                "type": "m5.large",
+                "image": {"name": "gardenlinux", "version": "1592.4.0"},
+                "architecture": "amd64",
+            },
+            "volume": {"type": "gp3", "size": "50Gi"},
+            "zones": ["a", "b", "c"],
+            "labels": {f"label-{index}": "x" * 20 for index in range(4)},
+            "systemComponents": {"allow": True},
+        }
+        for number in range(3)
+    ]
+    spec: Draft = {
+        "cloudProfile": {"kind": "CloudProfile", "name": "aws"},
+        "region": chance.choice(REGIONS),
+        "purpose": "production",
+        "schedulerName": "espalier",
+        "kubernetes": {"version": "1.36.0"},
+        "networking": {
+            "type": "calico",
+            "nodes": "10.250.0.0/16",
+            "pods": "100.96.0.0/11",
+            "services": "100.64.0.0/13",
+            "ipFamilies": ["IPv4"],
+        },
+        "provider": {"type": "aws", "workers": pools},
+    }
+    metadata = {"name": name, "namespace": "garden-dev", "uid": name}
+    placed = {"seedName": seed} if seed else {}
+    spec |= placed
+    return {
+        "apiVersion": CORE, "kind": "Shoot", "metadata": metadata, "spec": spec, "status": placed,
+    }  # fmt: skip
+
+
+async def _validate(peer: Path, rounds: int) -> dict[str, Any]:
+    """Our whole table beside a controller-runtime webhook that checks worker pools alone."""
+    measured: dict[str, list[dict[str, float]]] = {"ours": [], "controller-runtime": []}
+    for _ in range(rounds):
+        measured["ours"].append(await _serve_ours())
+        measured["controller-runtime"].append(await _serve_theirs(peer))
+    pairs = zip(measured["ours"], measured["controller-runtime"], strict=True)
+    ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in pairs)
+    return {
+        "measured": measured,
+        "figure": {
+            "what": "/validate with every policy beside a controller-runtime webhook on Shoots",
+            "value": round(ratio, 2),
+            "aim": f"at least {BESIDE_WEBHOOK:g}",
+            "met": ratio >= BESIDE_WEBHOOK,
+        },
+    }
+
+
+async def _serve_ours() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        server = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "benchmarks._doors", "full", folder),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            preexec_fn=_take_the_first_core,
+        )
+        assert server.stdout is not None
+        port = (await server.stdout.readline()).decode().strip()
+        found = await _load(port, folder, server.pid)
+        await server.communicate(b"")
+    return found
+
+
+async def _serve_theirs(peer: Path) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        _certify(Path(folder))
+        port = str(free_port())
+        server = await asyncio.create_subprocess_exec(
+            *(str(peer), "webhook", folder, port),
+            env=os.environ | {"GOMAXPROCS": "1"},
+            preexec_fn=_take_the_first_core,
+        )
+        try:
+            await _until_open(int(port))
+            return await _load(port, folder, server.pid)
+        finally:
+            server.kill()
+            await server.wait()
+
+
+async def _until_open(port: int) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+            else:
+                writer.close()
+                return
+
+
+async def _load(port: str, folder: str, pid: int) -> dict[str, float]:
+    before = _processor_seconds(pid)
+    client = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks._load", port, folder),
+        *(str(LOAD_SECONDS), str(CONNECTIONS), "update"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await client.communicate()
+    found: dict[str, float] = json.loads(said)
+    found["rate"] = round(found["rate"], 1)
+    used = _processor_seconds(pid) - before
+    found["server_microseconds"] = round(used / found["answers"] * 1e6, 1)
+    return found
+
+
+def _certify(folder: Path) -> None:
+    now = datetime.now(UTC)
+    authority = Authority.create("bench", now)
+    pair = authority.sign_server(["localhost"], now)
+    for name, content in (
+        (AUTHORITY_FILE, authority.certificate),
+        ("tls.crt", pair.certificate),
+        ("tls.key", pair.key),
+    ):
+        (folder / name).write_bytes(content)

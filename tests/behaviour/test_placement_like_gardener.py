@@ -1,0 +1,204 @@
+"""Profile `gardener` beside Gardener's own DetermineSeed, in landscapes made at random."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests import random_landscapes
+from tests.landscapes import read
+from tests.planes import require_parts
+from webhook.api.cloudprofiles import CloudProfile
+from webhook.api.core import ConfigMap
+from webhook.api.meta import Draft, Object
+from webhook.api.projects import Project
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.domain import usage
+from webhook.domain.options import Options, SchedulingOptions, Strategy
+from webhook.planes.binaries import require
+from webhook.scheduling import profiles
+from webhook.scheduling.pipeline import place
+from webhook.scheduling.verdict import Verdict
+from webhook.state.snapshot import Snapshot
+
+pytestmark = pytest.mark.timeout(120)
+
+LANDSCAPES = 300
+ASKS = 20
+FIRST = int(os.environ.get("ESPALIER_SEED", "0"))
+
+MODELS: dict[str, type[Object]] = {
+    "seeds": Seed,
+    "shoots": Shoot,
+    "cloudProfiles": CloudProfile,
+    "configMaps": ConfigMap,
+    "projects": Project,
+}
+
+STAGES = (
+    ("usable", r"none of the (\d+) seeds is valid for scheduling"),
+    (
+        "profileSelector",
+        r"none out of the (\d+) seeds has the matching labels .* of 'CloudProfile'",
+    ),
+    ("seedSelector", r"none out of the (\d+) seeds has the matching labels .* of 'Shoot'"),
+    ("provider", r"none out of the (\d+) seeds has a matching provider"),
+    ("highAvailability", r"none of the (\d+) seeds has at least 3 zones"),
+    ("zoneSelection", r"none of the (\d+) seeds (?:contains all requested|has any zone overlap)"),
+    ("accessRestrictions", r"none of the (\d+) seeds supports the access restrictions"),
+    ("domain", r"none of the (\d+) seeds support the domain"),
+    ("emergencyStop", r"none of the (\d+) seeds have enabled shoot reconciliations"),
+    ("candidates", r"0/(\d+) seed cluster candidate"),
+    ("strategy", r"no matching seed candidate found()|()cannot unmarshal|()unmarshal|()parse"),
+)
+CANDIDATES = ("networks", "taints", "capacity")
+
+
+class Answer(NamedTuple):
+    """What is compared: the seed, or where the last seed fell out and how many there were."""
+
+    seed: str = ""
+    stage: str = ""
+    left: int | None = None
+
+
+def theirs(landscapes: Sequence[Draft]) -> Iterator[list[Answer]]:
+    lines = "\n".join(map(json.dumps, landscapes))
+    done = subprocess.run(
+        [str(require("peer-gardener")), "place"], input=lines, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    for line in done.stdout.splitlines():
+        yield [_their_answer(answer) for answer in json.loads(line)]
+
+
+def _their_answer(answer: dict[str, str]) -> Answer:
+    if "seed" in answer:
+        return Answer(answer["seed"])
+    for stage, pattern in STAGES:
+        if found := re.search(pattern, answer["error"]):
+            left = found[1] if stage != "strategy" else None
+            return Answer("", stage, int(left) if left else None)
+    raise AssertionError(answer["error"])
+
+
+def snapshot_of(landscape: Draft, profile: str) -> tuple[Snapshot, list[Seed]]:
+    found = {name: [read(model, raw) for raw in landscape[name]] for name, model in MODELS.items()}
+    strategy: Strategy = landscape["strategy"]
+    options = Options(
+        beside_gardener=True, scheduling=SchedulingOptions(profile=profile, strategy=strategy)
+    )
+    objects = [obj for objects in found.values() for obj in objects]
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    return Snapshot.of(objects, taken_at=now, options=options), list(found["seeds"])  # type: ignore[arg-type]
+
+
+def ours(landscape: Draft, profile: str = "gardener") -> Iterator[tuple[Answer, Verdict]]:
+    snapshot, seeds = snapshot_of(landscape, profile)
+    for raw in landscape["asks"]:
+        verdict = place(read(Shoot, raw), seeds, snapshot, profiles.PROFILES[profile])
+        yield _our_answer(verdict), verdict
+
+
+def _our_answer(verdict: Verdict) -> Answer:
+    if verdict.seed is not None:
+        return Answer(verdict.seed)
+    if not verdict.cuts:
+        return Answer("", "usable", 0)
+    last = verdict.cuts[-1]
+    if last.step == "strategy":
+        return Answer("", "strategy")
+    if last.step not in CANDIDATES:
+        return Answer("", last.step, last.left.bit_count())
+    first = next(cut for cut in verdict.cuts if cut.step in CANDIDATES)
+    return Answer("", "candidates", first.left.bit_count())
+
+
+def are_equal(landscape: Draft, one: str, other: str, verdict: Verdict) -> bool:
+    """Tell whether two seeds are both candidates with the fewest shoots: either may be chosen."""
+    counted: dict[str, int] = {}
+    for raw in landscape["shoots"]:
+        for seed in usage.seeds(read(Shoot, raw)):
+            counted[seed] = counted.get(seed, 0) + 1
+    both = {one, other} <= {*verdict.candidates}
+    return both and counted.get(one, 0) == counted.get(other, 0)
+
+
+def differences(landscape: Draft, answers: Sequence[Answer]) -> Iterator[Any]:
+    for index, ((mine, verdict), their) in enumerate(zip(ours(landscape), answers, strict=True)):
+        if mine == their:
+            continue
+        if mine.seed and their.seed and are_equal(landscape, mine.seed, their.seed, verdict):
+            continue
+        yield index, landscape["strategy"], mine, their
+
+
+def test_every_choice_and_every_refusal_is_gardeners():
+    require_parts("peer-gardener")
+    landscapes = [random_landscapes.make(FIRST + number, ASKS) for number in range(LANDSCAPES)]
+    found = [
+        (FIRST + number, *difference)
+        for number, (landscape, answers) in enumerate(
+            zip(landscapes, theirs(landscapes), strict=True)
+        )
+        for difference in differences(landscape, answers)
+    ]
+    assert found == []
+
+
+def test_the_landscapes_try_every_stage():
+    require_parts("peer-gardener")
+    landscapes = [random_landscapes.make(FIRST + number, ASKS) for number in range(LANDSCAPES)]
+    answers = [answer for each in theirs(landscapes) for answer in each]
+    tried = {answer.stage for answer in answers if answer.stage}
+    assert tried == {stage for stage, _ in STAGES}
+    assert sum(bool(answer.seed) for answer in answers) > LANDSCAPES * ASKS / 10
+
+
+REASONS = (
+    "after-the-region",
+    "broken-table",
+    "emptiest",
+    "preference",
+)
+"""The closed list of docs/gardener.md: why profile `default` chooses otherwise."""
+
+
+def reason_of(landscape: Draft, ask: Draft, mine: Answer, their: Verdict) -> str:
+    """Say why profile `default` differs from profile `gardener` on one shoot."""
+    spec = ask["spec"]
+    profile = spec["cloudProfile"]["name"]
+    tables = [
+        each["data"].get(spec["region"])
+        for each in landscape["configMaps"]
+        if each["metadata"]["name"] == f"distances-{profile}"
+    ]
+    availability = spec.get("controlPlane", {}).get("highAvailability", {})
+    if tables == ["not a table"]:
+        return "broken-table"
+    if availability.get("failureTolerance", {}).get("type") == "zone":
+        return "after-the-region"
+    if mine.seed and mine.seed in their.candidates:
+        return "emptiest"
+    modes = [each["spec"]["settings"].get("zoneSelection") or {} for each in landscape["seeds"]]
+    if any(each.get("mode") == "Prefer" for each in modes):
+        return "preference"
+    return "?"
+
+
+def test_the_default_profile_differs_for_reasons_of_a_closed_list_only():
+    told: dict[str, int] = {}
+    for number in range(LANDSCAPES):
+        landscape = random_landscapes.make(FIRST + number, ASKS)
+        pairs = zip(ours(landscape), ours(landscape, "default"), strict=True)
+        for ask, ((theirs_, verdict), (mine, _)) in zip(landscape["asks"], pairs, strict=True):
+            if mine.seed != theirs_.seed:
+                reason = reason_of(landscape, ask, mine, verdict)
+                told[reason] = told.get(reason, 0) + 1
+    assert {*told} == {*REASONS}
