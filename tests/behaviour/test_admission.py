@@ -79,6 +79,7 @@ async def test_the_table_through_kubectl(tmp_path: Path, api: str) -> None:
         said = await kubectl("apply", "-f", "-", input=LATER)
         assert "Warning: scheduledscaling.rules: spec.targetRefs.tortoiseName" in said.stderr
         await check_derived(kubectl)
+        await check_columns(kubectl)
         await in_parallel(check_refused(kubectl, each) for each in REFUSED)
         await in_parallel(check_change(kubectl, each) for each in CHANGES)
         for what, named in DELETIONS:
@@ -106,6 +107,12 @@ async def check_derived(kubectl: Kubectl) -> None:
     for what, path, expected in DERIVED:
         found = await kubectl("get", *what, "-o", f"jsonpath={path}")
         assert found.stdout == expected, (what, path, found.stdout)
+
+
+async def check_columns(kubectl: Kubectl) -> None:
+    """The older spelling of a shoot's cloud profile is shown as well."""
+    listed = (await kubectl("get", "shoots", "guest", "-n", NAMESPACE)).stdout.splitlines()
+    assert dict(zip(listed[0].split(), listed[1].split(), strict=False))["CLOUDPROFILE"] == "local"
 
 
 async def check_refused(kubectl: Kubectl, case: Refused) -> None:
@@ -158,7 +165,7 @@ async def check_commands(kubectl: Kubectl) -> None:
 
 
 def test_every_row_of_the_table_is_met() -> None:
-    met = {case.policy for case in (*REFUSED, *CHANGES)}
+    met = {case.policy for case in REFUSED} | {change.policy for change in CHANGES}
     met |= {"shoot.defaults", "seed.defaults", "managedseed.defaults", "managedseedset.defaults"}
     met |= {"seedautoscaler.defaults", "seed.deletion", "managedseed.deletion"}
     met |= {"shoot.confirmation"}

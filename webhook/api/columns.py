@@ -54,7 +54,11 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("K8S Version", ".status.kubernetesVersion"),
     ),
     "Shoot": (
-        Column("CloudProfile", ".spec.cloudProfile.name"),
+        Column(
+            "CloudProfile",
+            ".spec['cloudProfile.name','cloudProfileName']",
+            description="in today's spelling or the older one",
+        ),
         Column("Provider", ".spec.provider.type"),
         Column("Region", ".spec.region"),
         Column("Seed", ".spec.seedName"),

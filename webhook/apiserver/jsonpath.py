@@ -9,6 +9,7 @@ _TOKEN: Final = re.compile(
     r"|\[(?P<index>-?[0-9]+)\]"
     r"|\[(?P<from>-?[0-9]*):(?P<to>-?[0-9]*)\]"
     r"|\['(?P<quoted>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
+    r"|\[(?P<union>'[^']*'(?:\s*,\s*'[^']*')+)\]"
     r"|(?P<star>\[\*\])"
     r"|\[\?\(\s*@(?P<path>(?:\.[^=!<>\s]+)+)\s*(?P<operator>==|!=|<=|>=|<|>)\s*"
     r"(?P<literal>\"[^\"]*\"|'[^']*'|[^)\s]+)\s*\)\]"
@@ -52,6 +53,9 @@ def _step(found: re.Match[str]) -> _Step:
         return _Step("each") if name == "*" else _Step("field", name)
     if "quoted" in parts or "double" in parts:
         return _Step("field", parts.get("quoted", parts.get("double")))
+    if "union" in parts:
+        paths = re.findall(r"'([^']*)'", parts["union"])
+        return _Step("union", tuple(_steps(path) for path in paths))
     if "index" in parts:
         return _Step("index", int(parts["index"]))
     if "from" in parts:
@@ -59,6 +63,10 @@ def _step(found: re.Match[str]) -> _Step:
         return _Step("slice", slice(*bounds))
     if "star" in parts:
         return _Step("each")
+    return _condition(parts)
+
+
+def _condition(parts: dict[str, str]) -> _Step:
     if "exists" in parts:
         return _Step("exists", _steps(parts["exists"]))
     return _Step("filter", (_steps(parts["path"]), parts["operator"], _literal(parts["literal"])))
@@ -91,6 +99,8 @@ def _advance(value: Any, step: _Step) -> list[Any]:
         return [value[step.value]] if isinstance(value, dict) and step.value in value else []
     if step.kind == "deep":
         return _deep(value, step.value)
+    if step.kind == "union":
+        return [found for path in step.value for found in _walk([value], path)]
     if step.kind == "each":
         return list(value.values()) if isinstance(value, dict) else _items(value)
     items = _items(value)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from webhook import settings
 from webhook.admission.table import POLICIES
 from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
 from webhook.api.kinds import kind_of_model
@@ -19,7 +20,7 @@ from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError, NotFoundError
 from webhook.cluster.requests import Selection
-from webhook.domain.options import Options
+from webhook.settingsfile import SettingsError
 
 NAME: Final = "check"
 HELP: Final = "judge manifests offline with the policies of the server"
@@ -48,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kubeconfig", metavar="FILE", help="with --cluster: which cluster")
     parser.add_argument("--context", metavar="NAME", help="with --cluster: the context to use")
     parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="the server's settings, for the modes of policies, exceptions and other choices "
+        "[ESPALIER_CONFIG]",
+    )
+    parser.add_argument(
         "-o", "--output", choices=tuple(_WRITERS), default="text", help="default: %(default)s"
     )
 
@@ -57,16 +64,17 @@ def run(args: argparse.Namespace) -> int:
     if not args.paths and not args.cluster:
         return _fail("name files or folders to judge, or --cluster for what is stored")
     try:
+        options = settings.load({"config": args.config} if args.config else {}).options()
         wanted = [*manifests.load(args.paths)]
         stored = [*manifests.load([args.against])] if args.against else []
         if args.cluster:
             stored = asyncio.run(_from_cluster(args))
-    except (ManifestError, config.ConfigError, ApiError, OSError) as error:
+    except (SettingsError, ManifestError, config.ConfigError, ApiError, OSError) as error:
         return _fail(str(error))
     if not args.paths:
         # As if created anew: an old violation would only be warned about.
         wanted, stored = stored, []
-    found = [*judging.judge(wanted, stored, datetime.now(UTC), Options())]
+    found = [*judging.judge(wanted, stored, datetime.now(UTC), options)]
     written = _WRITERS[args.output](found)
     if written:
         print(written)

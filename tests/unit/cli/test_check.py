@@ -65,6 +65,48 @@ def test_against_what_is_stored_an_old_violation_is_a_warning(
     assert ": warning: " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("admission", "code", "said"),
+    [
+        pytest.param(
+            {"modes": {"shoot.workers": "warn"}}, 0, ": warning: ", id="only warned about"
+        ),
+        pytest.param({"modes": {"shoot.workers": "off"}}, 0, "", id="switched off"),
+        pytest.param(
+            {"exceptions": {"garden-dev": {"shoot.workers": "off"}}}, 0, "", id="an exception"
+        ),
+        pytest.param(
+            {"exceptions": {"garden-other": {"shoot.workers": "off"}}},
+            1,
+            ": refused: ",
+            id="an exception for others",
+        ),
+    ],
+)
+def test_modes_of_the_settings_file_count(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    admission: dict[str, Any],
+    code: int,
+    said: str,
+) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(yaml.safe_dump({"admission": admission}))
+    manifests = write(tmp_path / "new", make_cloud_profile(), BAD)
+    assert main(["check", manifests, "--config", str(settings)]) == code
+    out = capsys.readouterr().out
+    assert said in out if said else out == ""
+
+
+def test_settings_that_do_not_work_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("admission: {modes: {shoot.workers: perhaps}}")
+    assert main(["check", write(tmp_path / "new", GOOD), "--config", str(settings)]) == 2
+    assert "admission.modes" in capsys.readouterr().err
+
+
 def test_lists_and_kinds_of_others(tmp_path: Path) -> None:
     listed = {"apiVersion": "v1", "kind": "List", "items": [make_cloud_profile(), BAD, 5]}
     other = {"apiVersion": "x.org/v1", "kind": "Other", "spec": 5}
