@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from webhook.api import names
 from webhook.api.machines import Machine, MachineDeployment, MachineSet
-from webhook.domain import machines, poolrecord
+from webhook.domain import definitions, machines, poolrecord
+from webhook.domain.definitions import DefinitionError
 from webhook.domain.permits import Granted, SetState, Zone
 from webhook.domain.poolrecord import Record
 from webhook.domain.pools import Pool
@@ -21,6 +22,16 @@ def deployment_of(owned: MachineSet) -> str:
         if owner.kind == MachineDeployment.__name__:
             return owner.name
     return ""
+
+
+def is_counted(deployment: MachineDeployment) -> bool:
+    """Only rolling updates of adaptive pools have permits; other updates cannot wait for one."""
+    if deployment.spec.strategy.type not in ("", "RollingUpdate"):
+        return False
+    try:
+        return definitions.read(deployment).strategy == "Adaptive"
+    except DefinitionError:
+        return False
 
 
 def identity(owned: MachineSet) -> str:

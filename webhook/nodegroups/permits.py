@@ -21,7 +21,7 @@ from webhook.cluster.requests import Selection
 from webhook.domain import fleets, machines, permits, poolrecord, pools
 from webhook.domain.permits import Wish
 from webhook.domain.poolrecord import Record
-from webhook.domain.pools import Pool, PoolKey
+from webhook.domain.pools import Pool
 from webhook.nodegroups.record import BusyError, Records
 from webhook.runtime.clock import Clock, within
 from webhook.state.snapshot import Snapshot
@@ -85,8 +85,8 @@ class Granter:
             decide = partial(self._decide, grant, seen)
             try:
                 if dry_run:
-                    return decide(await self._records.read(grant.pool, SECONDS))[1]
-                return await self._records.change(grant.pool, decide, SECONDS)
+                    return decide(await self._records.read(seen.pool.key, SECONDS))[1]
+                return await self._records.change(seen.pool.key, decide, SECONDS)
             except OutdatedError:
                 continue
 
@@ -139,18 +139,23 @@ class Granter:
         """Read the pool; None where nobody counts its machines any more."""
         deployments, _ = await self._list(MachineDeployment, grant.pool.namespace)
         sets, version = await self._list(MachineSet, grant.pool.namespace)
-        pool = self._find(grant.pool, deployments)
+        pool = self._find(grant, deployments)
+        named = {each.name: each for each in deployments}
         if pool is None or not pool.is_adaptive:
             return None
-        if grant.uid and pool.zone(grant.deployment) is None:
+        if grant.uid and not fleets.is_counted(named[grant.deployment]):
             return None
-        named = {each.name: each for each in deployments}
         return _Seen(pool, named, tuple(sets), version)
 
-    def _find(self, key: PoolKey, deployments: list[MachineDeployment]) -> Pool | None:
+    def _find(self, grant: Grant, deployments: list[MachineDeployment]) -> Pool | None:
+        """Find the pool of a set by its zone; a zone that is being made is in none yet."""
         specs = pools.discoveries(self._cache.snapshot().options.nodegroups.discovery)
         found, _ = pools.discover(deployments, specs)
-        return next((pool for pool in found if pool.key == key), None)
+        for pool in found:
+            known = pool.zone(grant.deployment) is not None
+            if known or (not grant.uid and pool.key == grant.pool):
+                return pool
+        return None
 
     async def _list(self, model: type[T], namespace: str) -> tuple[list[T], str]:
         selection = Selection(kind_of_model(model), namespace)

@@ -7,8 +7,8 @@ what it writes into machine sets is the one place where a bound over all zones c
 from webhook.admission.decision import Grant, Request
 from webhook.api.machines import MachineDeployment, MachineSet
 from webhook.api.meta import Draft, ObjectKey
-from webhook.domain import definitions, fleets, pools
-from webhook.domain.definitions import DefinitionError
+from webhook.domain import fleets, pools
+from webhook.domain.pools import PoolKey
 from webhook.state.snapshot import Snapshot
 
 
@@ -19,36 +19,30 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Grant | None:
     size = old.spec.replicas if old is not None else 0
     if wanted.spec.replicas == size:
         return None
-    deployment = _deployment(wanted, request, snapshot)
-    if deployment is None or not _is_counted(deployment):
+    name = _deployment(wanted, request, snapshot)
+    if not name:
         return None
-    specs = pools.discoveries(snapshot.options.nodegroups.discovery)
-    pool = pools.key_of(deployment, specs)
-    if pool is None:
-        return None
+    deployment = snapshot.get(MachineDeployment, ObjectKey(request.key.namespace, name))
+    pool = PoolKey(request.key.namespace, "", "")
+    if deployment is not None:
+        # One that memory does not know yet is looked up by whoever takes the permit.
+        found = _pool(deployment, snapshot)
+        if found is None:
+            return None
+        pool = found
     uid = fleets.identity(wanted) or request.key.name
-    return Grant(pool, deployment.name, uid, size, wanted.spec.replicas)
+    return Grant(pool, name, uid, size, wanted.spec.replicas)
 
 
-def _deployment(
-    wanted: MachineSet, request: Request, snapshot: Snapshot
-) -> MachineDeployment | None:
-    namespace = request.key.namespace
+def _deployment(wanted: MachineSet, request: Request, snapshot: Snapshot) -> str:
     if request.subresource:
         # A scale knows its set by name only.
         found = snapshot.look_up(MachineSet, request.key)
-        if found is None:
-            return None
-        wanted = found
-    name = fleets.deployment_of(wanted)
-    return snapshot.look_up(MachineDeployment, ObjectKey(namespace, name)) if name else None
+        return fleets.deployment_of(found) if found is not None else ""
+    return fleets.deployment_of(wanted)
 
 
-def _is_counted(deployment: MachineDeployment) -> bool:
-    """Only rolling updates of adaptive pools have permits; other updates cannot wait for one."""
-    if deployment.spec.strategy.type not in ("", "RollingUpdate"):
-        return False
-    try:
-        return definitions.read(deployment).strategy == "Adaptive"
-    except DefinitionError:
-        return False
+def _pool(deployment: MachineDeployment, snapshot: Snapshot) -> PoolKey | None:
+    if not fleets.is_counted(deployment):
+        return None
+    return pools.key_of(deployment, pools.discoveries(snapshot.options.nodegroups.discovery))

@@ -11,11 +11,8 @@ from webhook.admission.decision import Decision, Grant, Needs
 from webhook.admission.engine import Table
 from webhook.admission.table import POLICIES
 from webhook.api import names
-from webhook.api.machines import MachineDeployment
-from webhook.api.meta import ObjectKey
 from webhook.domain.options import AdmissionOptions, Options
 from webhook.domain.pools import PoolKey
-from webhook.state.questions import Get
 from webhook.state.snapshot import Snapshot
 
 TABLE = Table(row for row in POLICIES if row.name == "machineset.permits")
@@ -90,11 +87,11 @@ def test_a_set_without_a_deployment_is_left_alone() -> None:
     assert isinstance(decide(alone, sized(zone(), 3)), Decision)
 
 
-def test_a_deployment_that_memory_lacks_is_looked_up() -> None:
+def test_a_deployment_that_memory_lacks_is_left_to_who_takes_the_permit() -> None:
     owner = zone()
-    needs = decide(sized(owner, 4), sized(owner, 3))
-    key = ObjectKey("shoot--dev--one", owner["metadata"]["name"])
-    assert needs == Needs((Get(MachineDeployment, key),))
+    grant = decide(sized(owner, 4), sized(owner, 3))
+    assert isinstance(grant, Grant)
+    assert (grant.pool.name, grant.deployment) == ("", owner["metadata"]["name"])
 
 
 def test_a_scale_asks_for_its_set() -> None:
