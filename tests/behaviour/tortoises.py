@@ -119,10 +119,14 @@ class StandIn:
             while True:
                 async with self._session.get(path) as response:
                     listed = await response.json()
+                if "items" not in listed:
+                    await asyncio.sleep(0.2)  # its definition is being changed
+                    continue
                 for item in listed["items"]:
                     self._see(item, tasks)
                 version = listed["metadata"]["resourceVersion"]
-                with contextlib.suppress(aiohttp.ClientError, asyncio.TimeoutError):
+                # While a definition changes, watches end and are refused for a moment.
+                with contextlib.suppress(aiohttp.ClientError, TimeoutError, AssertionError):
                     async for event in events(self._session, path, resourceVersion=version):
                         if event["type"] in ("ADDED", "MODIFIED"):
                             self._see(event["object"], tasks)
@@ -305,4 +309,5 @@ async def playing(
             yield standin
         finally:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            with contextlib.suppress(asyncio.CancelledError):
+                await task

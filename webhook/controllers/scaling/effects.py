@@ -22,6 +22,7 @@ from webhook.state.snapshot import Snapshot
 
 _TORTOISE: Final = kind_of_model(Tortoise)
 _AUTOSCALER: Final = kind_of_model(HorizontalPodAutoscaler)
+_MARKS: Final = (notes.ANNOTATION, names.SCALING_AFTERMATH, names.SCALING_FLOORS)
 
 
 class Effect(NamedTuple):
@@ -42,6 +43,19 @@ def effect_on(tortoise: ObjectKey, snapshot: Snapshot) -> Effect:
     if options.effect == "none":
         return Effect(held, NO_FLOORS)
     return Effect(held, schedules.effective(snapshot.get(Tortoise, tortoise), held, options))
+
+
+def concerns(tortoise: Tortoise, snapshot: Snapshot) -> bool:
+    """Tell at a glance whether a Tortoise has schedules, or carries anything of ours.
+
+    Tortoises change many times a minute, and most of them are nobody's target.
+    """
+    return bool(
+        snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise.key))
+        or tortoise.spec.recommenders
+        or tortoise.status.recommendations.constraints is not None
+        or any(mark in tortoise.metadata.annotations for mark in _MARKS)
+    )
 
 
 def tortoise_of(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) -> ObjectKey | None:
@@ -100,11 +114,14 @@ def write_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) ->
     tortoise = tortoise_of(autoscaler, snapshot)
     if tortoise is None:
         return None
+    owner = _owner_of(autoscaler, snapshot)
+    effect = effect_on(owner, snapshot) if owner is not None else NO_EFFECT
+    marked = any(mark in autoscaler.metadata.annotations for mark in _MARKS)
+    if effect.wanted.replicas is None and not marked:
+        return None
     raw = snapshot.raw(HorizontalPodAutoscaler, autoscaler.key)
     if raw is None:
         return None
-    owner = _owner_of(autoscaler, snapshot)
-    effect = effect_on(owner, snapshot) if owner is not None else NO_EFFECT
     present, draft = _written(raw)
     notes.settle_autoscaler(draft, None, tortoise.name, effect.wanted.replicas)
     return _patch(_AUTOSCALER, autoscaler, present, draft, effect.held)

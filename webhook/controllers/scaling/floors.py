@@ -42,6 +42,8 @@ def plan_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Plan:
 
     At an edge the autoscaler goes first: replicas take the longest to come.
     """
+    if not effects.concerns(tortoise, snapshot):
+        return NOTHING
     written = effects.write_tortoise(tortoise, snapshot)
     recorded = effects.write_status(tortoise, snapshot)
     writes = tuple(each for each in (written, recorded) if each is not None)
