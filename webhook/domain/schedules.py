@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from webhook.api import conditions, names, quantity
 from webhook.api.quantity import QuantityError
+from webhook.api.scaling import Schedule as Written
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.timestamps import TimestampError, parse_time
 from webhook.domain import durations, soundness
@@ -21,7 +23,12 @@ def schedule_of(scaling: ScheduledScaling) -> Schedule | None:
     """Read a schedule; None if the object has any fault, which admission explains."""
     if next(soundness.faults(scaling.spec), None) is not None:
         return None
-    written = scaling.spec.schedule
+    return _read(scaling.spec.schedule, scaling.metadata.creation_timestamp or "")
+
+
+# The same few schedules are asked for at every write to what they are about.
+@lru_cache(maxsize=4096)
+def _read(written: Written, created: str) -> Schedule | None:
     try:
         start = parse_time(written.start_at) if written.start_at else None
         finish = parse_time(written.finish_at) if written.finish_at else None
@@ -30,9 +37,8 @@ def schedule_of(scaling: ScheduledScaling) -> Schedule | None:
             return _recurring(cron, written.duration, written.time_zone, start, finish)
         if finish is None:
             return None
-        if start is None:
-            start = parse_time(scaling.metadata.creation_timestamp or "")
-        return OneShot(Window(start, finish)) if start < finish else None
+        opening = start or parse_time(created)
+        return OneShot(Window(opening, finish)) if opening < finish else None
     except TimestampError:
         return None
 

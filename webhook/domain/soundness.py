@@ -5,6 +5,7 @@ Admission refuses such an object; one that came past admission is reported and t
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -52,7 +53,7 @@ def faults(spec: ScheduledScalingSpec) -> Iterator[Fault]:
     if not spec.target_refs.tortoise_name:
         yield Fault.required("spec.targetRefs.tortoiseName", "name the Tortoise to scale")
     yield from _floors(spec.strategy.static)
-    yield from _schedule(spec.schedule)
+    yield from _of_schedule(spec.schedule)
 
 
 def faults_now(schedule: Schedule, now: datetime) -> Iterator[Fault]:
@@ -102,6 +103,12 @@ def _resources(floor: ContainerFloor, field: str) -> Iterator[Fault]:
                 yield Fault.invalid(f"{field}.{name}", written, "must be more than 0")
         except QuantityError as error:
             yield Fault.invalid(f"{field}.{name}", written, str(error))
+
+
+# The same few schedules are judged at every write to what they are about.
+@lru_cache(maxsize=4096)
+def _of_schedule(schedule: Schedule) -> tuple[Fault, ...]:
+    return tuple(_schedule(schedule))
 
 
 def _schedule(schedule: Schedule) -> Iterator[Fault]:

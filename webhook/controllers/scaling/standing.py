@@ -125,7 +125,8 @@ def _status(
         "window": _window(standing.window, scaling),
         "floors": _floors(held) if held else None,
     }
-    present: Draft = msgspec.to_builtins(scaling.status)
+    # As JSON has it: a Struct's tuples would never equal the lists that are written.
+    present: Draft = msgspec.json.decode(msgspec.json.encode(scaling.status))
     change = {key: value for key, value in wanted.items() if (present.get(key) or None) != value}
     drafts: list[Draft] = [msgspec.to_builtins(each) for each in scaling.status.conditions]
     changed = False
