@@ -317,6 +317,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         name="machinedeployment.rolling",
         models=(MachineDeployment,),
         operations=_WRITES,
+        subresources=("", "scale"),
         mutate=machinedeployment_rolling.mutate,
         takes=True,
         failure="Ignore",

@@ -21,11 +21,12 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Grant | None:
     """Give a zone the pool's full numbers, keep its size from actuators, and bound its growth."""
     if request.user.username == snapshot.options.user:
         return None
-    deployment = decode.convert(MachineDeployment, draft)
-    pool = fleets.pool_of(deployment, snapshot)
+    deployment = _deployment(draft, request, snapshot)
+    pool = fleets.pool_of(deployment, snapshot) if deployment is not None else None
     if pool is None or not pool.is_adaptive:
         return None
-    _set_strategy(draft, pool)
+    if not request.subresource:
+        _set_strategy(draft, pool)
     old = request.old_raw()
     size, asked = _replicas(old), _replicas(draft)
     if old is not None and _keeps_size(old, draft, request, snapshot):
@@ -34,6 +35,13 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Grant | None:
         return None
     version = ((old or {}).get("metadata") or {}).get("resourceVersion", "")
     return Grant(pool.key, request.key.name, "", size, asked, version)
+
+
+def _deployment(draft: Draft, request: Request, snapshot: Snapshot) -> MachineDeployment | None:
+    if request.subresource:
+        # A scale says nothing but how many.
+        return snapshot.look_up(MachineDeployment, request.key)
+    return decode.convert(MachineDeployment, draft)
 
 
 def _set_strategy(draft: Draft, pool: Pool) -> None:

@@ -105,6 +105,17 @@ def test_a_rise_asks_the_pool_for_room(user: UserInfo, old: int, new: int) -> No
     assert (grant.uid, grant.old, grant.size, grant.version) == ("", old, new, "10")
 
 
+def test_a_scale_asks_like_any_other_write() -> None:
+    old = zone(replicas=3)
+    scale = {**old, "metadata": {**old["metadata"], "labels": {}, "annotations": {}}}
+    scale["spec"] = {"replicas": 5}
+    request = make_request(scale, {**scale, "spec": {"replicas": 3}}, subresource="scale")
+    grant = TABLE.mutate(request, Snapshot.of([read(old)], options=OPTIONS))
+    assert isinstance(grant, Grant)
+    assert (grant.old, grant.size, grant.version) == (3, 5, "10")
+    assert grant.besides.patch == (), "a scale has no strategy"
+
+
 def test_a_new_zone_asks_for_all_its_machines() -> None:
     _, grant = decide(zone(replicas=2), None, ACTUATOR, zone(1))
     assert grant is not None
