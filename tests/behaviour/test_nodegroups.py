@@ -1,0 +1,377 @@
+"""Node groups on real API servers, asked as an unmodified cluster-autoscaler asks."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import grpc
+import pytest
+from typing_extensions import override
+
+from tests.autoscaler import Autoscaler, FakeNode, calling
+from tests.faults.proxy import Call, Proxy, proxy
+from tests.faults.replicas import Replica, eventually, running
+from tests.machines import make_class, make_deployment, make_machine, make_set
+from tests.schedulers import create_all
+from webhook.api import names
+from webhook.api.crds import crd
+from webhook.api.extensions import Cluster, Worker
+from webhook.api.kinds import kind_of_model
+from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
+from webhook.api.meta import Object, ObjectKey
+from webhook.cli import main as espalier
+from webhook.cli import plugin
+from webhook.cluster import config
+from webhook.cluster.client import Client
+from webhook.cluster.requests import Selection
+from webhook.nodegroups import provider_pb2 as wire
+from webhook.tls.authority import KeyPair
+
+OK = grpc.StatusCode.OK
+MODELS: tuple[type[Object], ...] = (
+    *(MachineDeployment, MachineSet, Machine, MachineClass),
+    *(Worker, Cluster),
+)
+DEPLOYMENT = kind_of_model(MachineDeployment)
+AUTOSCALERS = [*filter(None, [os.environ.get("ESPALIER_CLUSTER_AUTOSCALER")])]
+"""The binary of a real cluster-autoscaler, where somebody names one."""
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class Certificate(NamedTuple):
+    pair: KeyPair
+    authority: bytes
+
+
+class Place:
+    """A shoot's namespace on a server, and a namespace of Espalier's own."""
+
+    def __init__(self, server: Any, client: Client, directory: Path) -> None:
+        number = uuid4().hex[:6]
+        self.server = server
+        self.client = client
+        self.directory = directory
+        self.namespace = f"shoot--dev--{number}"
+        self.own = f"own-{number}"
+
+    def group(self, zone: int) -> str:
+        return f"{self.namespace}.{self.zone(zone).name}"
+
+    def zone(self, zone: int) -> ObjectKey:
+        return ObjectKey(self.namespace, f"{self.namespace}-pool-z{zone + 1}")
+
+    async def prepare(self, *replicas: int, bounds: tuple[int, int] = (3, 6)) -> None:
+        """Make the namespaces, and an adaptive pool in the shoot's."""
+        for name in (self.namespace, self.own):
+            await self.server.kubectl("create", "namespace", name)
+        adaptive = {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}
+        drafts = [
+            make_deployment(
+                zone=zone, namespace=self.namespace, replicas=size, bounds=bounds, metadata=adaptive
+            )
+            for zone, size in enumerate(replicas)
+        ]
+        classes = [
+            make_class(f"{self.zone(zone).name}-abcde", self.namespace)
+            for zone in range(len(replicas))
+        ]
+        await create_all(self.client, [*drafts, *classes])
+
+    async def add_node(self, zone: int) -> FakeNode:
+        """Let a machine of a zone become a Node."""
+        owner = await self.client.get(DEPLOYMENT, self.zone(zone))
+        made = make_set(owner, uuid4().hex[:4])
+        await create_all(self.client, [made])
+        key = ObjectKey(self.namespace, made["metadata"]["name"])
+        found = await self.client.get(kind_of_model(MachineSet), key)
+        machine = make_machine(found)
+        await create_all(self.client, [machine])
+        return FakeNode(machine["metadata"]["name"], machine["spec"]["providerID"])
+
+    async def sizes(self) -> list[int]:
+        page = await self.client.page(Selection(DEPLOYMENT, self.namespace))
+        found = [json.loads(bytes(item)) for item in page.items]
+        found.sort(key=lambda each: str(each["metadata"]["name"]))
+        return [each["spec"].get("replicas", 0) for each in found]
+
+    def replica(self, name: str, *flags: str, kubeconfig: Path | None = None) -> Replica:
+        return Replica(
+            *(name, self.directory, kubeconfig or self.server.kubeconfig),
+            *("--namespace", self.own, "--roles", "nodegroups", "--nodegroups-port", "0"),
+            *("--certificate-names", "127.0.0.1", "--drain-quiet", "0", *flags),
+        )
+
+    async def certificate(self) -> Certificate:
+        """Have a client certificate made, by the command that operators use."""
+        folder = self.directory / "certs" / f"nodegroups-{self.namespace}"
+        arguments = ["certs", "create", "--secret", "--nodegroups", self.namespace]
+        arguments += ["--kubeconfig", str(self.server.kubeconfig), "--namespace", self.own]
+        arguments += ["--directory", str(self.directory / "certs")]
+        assert await asyncio.to_thread(espalier.main, arguments) == 0
+        pair = KeyPair((folder / "tls.crt").read_bytes(), (folder / "tls.key").read_bytes())
+        return Certificate(pair, (folder / "ca.crt").read_bytes())
+
+
+@asynccontextmanager
+async def connected(replica: Replica, certificate: Certificate) -> AsyncIterator[Autoscaler]:
+    """Connect an autoscaler to a server that has said where it listens."""
+    port = (await replica.logged("listening"))["nodegroups_port"]
+    address = f"127.0.0.1:{port}"
+    async with calling(address, certificate.pair, certificate.authority) as autoscaler:
+
+        async def answers() -> bool:
+            return await autoscaler.code("Refresh", wire.RefreshRequest()) is OK
+
+        await eventually(answers)
+        yield autoscaler
+
+
+@pytest.fixture
+async def client(server):
+    async with Client(await config.load(str(server.kubeconfig))) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def place(server, client, tmp_path):
+    kinds = [kind_of_model(model) for model in MODELS]
+    items = [crd(kind, beside_gardener=False) for kind in kinds]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    await server.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=listed)
+    resources = [f"crd/{kind.resource}" for kind in kinds]
+    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
+    made = Place(server, client, tmp_path)
+    yield made
+    await server.kubectl("delete", "namespace", made.namespace, made.own, "--wait=false")
+
+
+async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> None:
+    await place.prepare(1, 0, 0)
+    node = await place.add_node(0)
+    replica = place.replica("one")
+    async with running(replica):
+        certificate = await place.certificate()
+        async with connected(replica, certificate) as autoscaler:
+            await autoscaler.start([node])
+            await autoscaler.scan([node], pending=True)
+            assert {*autoscaler.groups} == {place.group(zone) for zone in range(3)}
+
+            wanted = [autoscaler.increase(place.group(zone), 5) for zone in (1, 2, 0)]
+            assert await asyncio.gather(*wanted) == [OK, OK, OK]
+            assert sum(await place.sizes()) == 6
+            await autoscaler.scan([node])
+            assert sum([await autoscaler.size(place.group(zone)) for zone in range(3)]) == 6
+
+            for zone in range(3):
+                found = {each.id for each in await autoscaler.instances(place.group(zone))}
+                unmade = found - {node.provider_id}
+                assert await autoscaler.delete(place.group(zone), *unmade) is OK
+            assert await place.sizes() == [1, 0, 0]
+            assert await autoscaler.decrease(place.group(0), -1) is OK
+            assert await place.sizes() == [1, 0, 0], "a live Node is never taken back"
+            assert await autoscaler.delete(place.group(0), node.provider_id) is OK
+            assert await place.sizes() == [0, 0, 0]
+            marked = (await place.client.get(DEPLOYMENT, place.zone(0)))["metadata"]["annotations"]
+            assert marked[names.TRIGGER_DELETION].startswith(f"{node.name}~")
+    capsys.readouterr()
+    shown = ["nodegroups", "-n", place.namespace, "-o", "json", "--espalier-namespace", place.own]
+    shown += ["--kubeconfig", str(place.server.kubeconfig)]
+    assert await asyncio.to_thread(plugin.main, shown) == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [(each["min"], each["max"], each["assigned"]) for each in groups] == [(1, 6, 0)] * 3
+
+
+async def test_groups_come_and_go_at_run_time_without_harm(place: Place) -> None:
+    await place.prepare(1, 0)
+    replica = place.replica("one")
+    async with running(replica):
+        certificate = await place.certificate()
+        async with connected(replica, certificate) as autoscaler:
+            await autoscaler.scan()
+            assert len(autoscaler.groups) == 2
+            broken = {names.POOL_MAXIMUM: "many"}
+            drafts = [
+                make_deployment(zone=2, namespace=place.namespace, bounds=(3, 6)),
+                make_deployment(
+                    zone=3, namespace=place.namespace, metadata={"annotations": broken}
+                ),
+            ]
+            await create_all(place.client, drafts)
+
+            async def has_three() -> bool:
+                await autoscaler.scan()
+                return {*autoscaler.groups} == {place.group(zone) for zone in range(3)}
+
+            await eventually(has_three)
+            await place.client.delete(DEPLOYMENT, place.zone(1))
+
+            async def has_two() -> bool:
+                await autoscaler.scan()
+                return len(autoscaler.groups) == 2
+
+            await eventually(has_two)
+
+
+async def test_two_servers_and_an_outage_never_pass_the_maximum(place: Place, tmp_path) -> None:
+    await place.prepare(1, 0, 0)
+    async with AsyncExitStack() as stack:
+        way = await stack.enter_async_context(proxy(place.server, tmp_path, "way"))
+        one = place.replica("one", kubeconfig=way.kubeconfig)
+        two = place.replica("two")
+        await stack.enter_async_context(running(one, two))
+        certificate = await place.certificate()
+        first = await stack.enter_async_context(connected(one, certificate))
+        second = await stack.enter_async_context(connected(two, certificate))
+        way.hang()
+        await first.scan()  # reads go on from memory
+        assert await first.increase(place.group(1), 2) is grpc.StatusCode.UNAVAILABLE
+        assert await second.increase(place.group(2), 4) is OK
+        way.resume()
+        codes = await asyncio.gather(
+            *(each.increase(place.group(zone), 3) for each in (first, second) for zone in range(3))
+        )
+        assert {*codes} <= {OK, grpc.StatusCode.UNAVAILABLE}
+        assert sum(await place.sizes()) <= 6
+
+        async def is_full() -> bool:
+            await first.scan()
+            await first.increase(place.group(1), 6)
+            assert sum(await place.sizes()) <= 6
+            return sum(await place.sizes()) == 6
+
+        await eventually(is_full, 20)
+
+
+class _Trap(list[Call]):
+    """Stops the way to the API server in the very moment after a number of writes."""
+
+    def __init__(self, way: Proxy, writes: int) -> None:
+        super().__init__()
+        self._way = way
+        self._left = writes
+        self.sprung = asyncio.Event()
+
+    @override
+    def append(self, call: Call, /) -> None:
+        super().append(call)
+        counts = "machinedeployments" in call.path or "espalier-pool" in str(call.body)
+        if call.writes and call.status < 300 and counts:
+            self._left -= 1
+            if self._left == 0:
+                self._way.hang()
+                self.sprung.set()
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3, 4])
+@pytest.mark.parametrize("server", ["embedded"], indirect=True)
+async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_passed(
+    place: Place, tmp_path, writes: int
+) -> None:
+    await place.prepare(1, 0, 0)
+    async with AsyncExitStack() as stack:
+        way = await stack.enter_async_context(proxy(place.server, tmp_path, "way"))
+        trap = way.calls = _Trap(way, writes)
+        victim = place.replica("victim", kubeconfig=way.kubeconfig)
+        heir = place.replica("heir")
+        await stack.enter_async_context(running(victim, heir))
+        certificate = await place.certificate()
+        async with connected(victim, certificate) as autoscaler:
+            await autoscaler.scan()
+            for zone in (1, 2):
+                call = asyncio.create_task(autoscaler.increase(place.group(zone), 2))
+                sprung = asyncio.create_task(trap.sprung.wait())
+                await asyncio.wait({call, sprung}, return_when=asyncio.FIRST_COMPLETED)
+                if trap.sprung.is_set():
+                    victim.process.kill()
+                await call
+                sprung.cancel()
+                if trap.sprung.is_set():
+                    break
+            assert trap.sprung.is_set()
+        way.end()
+        assert sum(await place.sizes()) <= 6
+        async with connected(heir, certificate) as autoscaler:
+
+            async def converges() -> bool:
+                """Ask as an autoscaler does: for what is missing to what its pods need."""
+                await autoscaler.scan()
+                for zone in (1, 2):
+                    missing = 2 - await autoscaler.size(place.group(zone))
+                    if missing > 0:
+                        assert await autoscaler.increase(place.group(zone), missing) is OK
+                sizes = await place.sizes()
+                assert sum(sizes) <= 6
+                return sizes == [1, 2, 2]
+
+            await eventually(converges, 15)
+
+
+@pytest.mark.parametrize("server", ["embedded"], indirect=True)
+async def test_processes_share_the_port_and_the_pool(place: Place) -> None:
+    await place.prepare(1, 0, 0)
+    replica = place.replica("many", "--nodegroups-processes", "2")
+    async with running(replica), AsyncExitStack() as stack:
+        certificate = await place.certificate()
+        callers = [
+            await stack.enter_async_context(connected(replica, certificate)) for _ in range(6)
+        ]
+        for caller in callers:
+            await caller.scan()
+        wanted = [each.increase(place.group(n % 3), 2) for n, each in enumerate(callers)]
+        assert {*await asyncio.gather(*wanted)} == {OK}
+        assert sum(await place.sizes()) <= 6
+        assert await replica.end() == 0
+
+
+if AUTOSCALERS:  # an extra: what is skipped in CI counts as a failure
+
+    @pytest.mark.parametrize("server", ["real"], indirect=True)
+    @pytest.mark.parametrize("binary", AUTOSCALERS)
+    async def test_a_real_cluster_autoscaler_grows_a_pool(place: Place, binary: str) -> None:
+        await place.prepare(0, 0, 0)
+        replica = place.replica("one")
+        async with running(replica):
+            certificate = await place.certificate()
+            async with connected(replica, certificate) as autoscaler:
+                await autoscaler.scan()
+            folder = place.directory / "certs" / f"nodegroups-{place.namespace}"
+            port = (await replica.logged("listening"))["nodegroups_port"]
+            cloud = place.directory / "cloud-config.yaml"
+            cloud.write_text(
+                f'address: "127.0.0.1:{port}"\ncert: "{folder}/tls.crt"\n'
+                f'key: "{folder}/tls.key"\ncacert: "{folder}/ca.crt"\n'
+            )
+            pod = {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "waiting", "namespace": place.namespace},
+                "spec": {"containers": [{"name": "c", "image": "none"}]},
+            }
+            condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+            await place.server.kubectl("create", "-f", "-", input=pod)
+            status = json.dumps({"status": {"conditions": [condition]}})
+            await place.server.kubectl(
+                *("patch", "pod", "waiting", "-n", place.namespace),
+                *("--subresource=status", "--type=merge", "-p", status),
+            )
+            process = await asyncio.create_subprocess_exec(
+                *(binary, "--cloud-provider=externalgrpc", f"--cloud-config={cloud}"),
+                *(f"--kubeconfig={place.server.kubeconfig}", "--scan-interval=2s"),
+                *("--leader-elect=false", "--balance-similar-node-groups=true"),
+                "--address=127.0.0.1:0",
+            )
+            try:
+
+                async def has_grown() -> bool:
+                    return sum(await place.sizes()) == 1
+
+                await eventually(has_grown, 60)
+            finally:
+                process.terminate()
+                await process.wait()
