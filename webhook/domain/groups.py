@@ -191,11 +191,17 @@ def form(
             bounds = _tried(bounds, joined + 1)
         if rolling and zone.name not in record.held_out:
             bounds = bounds._replace(minimum=zone.replicas)
-        state = record.zones.get(zone.name)
-        until = parse_instant(state.until) if state and standing == "bad" else None
+        until = _bad_until(record, zone.name, now)
         generation = deployments[zone.name].metadata.generation
         groups.append(Group(pool, zone, bounds, standing, until, generation, members, rolling))
     return tuple(groups)
+
+
+def _bad_until(record: Record, zone: str, now: datetime) -> datetime | None:
+    """Tell when a bad zone will be tried again; None where time alone does not decide that."""
+    state = record.zones.get(zone)
+    until = parse_instant(state.until) if state is not None else now
+    return until if until > now else None
 
 
 def _tried(bounds: Bounds, most: int) -> Bounds:

@@ -62,6 +62,12 @@ def test_a_bad_zones_minimum_is_carried_by_the_others() -> None:
     assert found[0].bad_until == datetime(2026, 1, 1, 12, 5, tzinfo=UTC)
 
 
+def test_a_zone_that_the_autoscaler_backs_off_is_bad_without_an_end() -> None:
+    found = _form(0, 1, 0, state=ZoneState(backed_off="2026-01-01T11:59:00Z"))
+    assert found[0].bounds == Bounds(0, 3)
+    assert (found[0].standing, found[0].bad_until) == ("bad", None)
+
+
 @pytest.mark.parametrize(
     ("phases", "maximum"),
     [

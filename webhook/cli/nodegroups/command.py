@@ -114,4 +114,6 @@ def _shown(rows: Iterable[Row], unfit: Iterable[Unfit]) -> RenderableType:
 def _state(row: Row) -> str:
     if row.bad_until is not None:
         return f"bad until {row.bad_until:%H:%M:%S}"
+    if row.standing != "good":
+        return "bad, as cluster-autoscaler says" if row.standing == "bad" else "on trial"
     return "rolling" if row.is_rolling else ""

@@ -33,6 +33,7 @@ class Row(NamedTuple):
     maximum: int
     assigned: int
     ready: int
+    standing: str
     bad_until: datetime | None
     is_rolling: bool
     strategy: str
@@ -51,6 +52,7 @@ class Row(NamedTuple):
             "max": self.maximum,
             "assigned": self.assigned,
             "ready": self.ready,
+            "standing": self.standing,
             "badUntil": until,
             "rolling": self.is_rolling,
             "strategy": self.strategy,
@@ -93,6 +95,7 @@ def rows_of(snapshot: Snapshot, view: View) -> Iterable[Row]:
             *group.bounds,
             group.target,
             group.ready,
+            group.standing,
             group.bad_until,
             group.is_rolling,
             group.pool.strategy,
