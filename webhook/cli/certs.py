@@ -148,7 +148,8 @@ async def _in_cluster(args: argparse.Namespace) -> int:
         if args.action == "create":
             material = await store.obtain()
             if args.nodegroups:
-                return _admit(args, args.directory or _FILES, material, now)
+                where = args.directory or _FILES
+                return await asyncio.to_thread(_admit, args, where, material, now)
             return _show(material, now)
         try:
             material, secret = await store.read()
