@@ -20,6 +20,7 @@ from webhook.api.timestamps import format_time
 from webhook.cli.dev.clusters import Clusters, Registration
 from webhook.cli.dev.gardenlet import plan_seed, plan_shoot
 from webhook.cli.dev.machines import MACHINES
+from webhook.cli.dev.manager import MANAGER
 from webhook.cli.dev.registrar import plan_managed_seed
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
@@ -91,6 +92,7 @@ PARTS: Final = (
     Controller("dev.gardenlet", Seed, plan_seed, reads=(Lease,)),
     Controller("dev.shoots", Shoot, plan_shoot, (Watch(Seed, _shoots_of_seed),), workers=4),
     Controller("dev.pods", Pod, plan_pod),
+    *MANAGER,
     MACHINES,
 )
 """What is played by plans."""
