@@ -161,11 +161,21 @@ async def test_a_foreign_seed_of_the_same_name_is_not_touched(garden: Seeds) -> 
     assert garden.get(Seed, "oak").spec.provider.zones == ("a",)
 
 
-async def test_credentials_are_copied_and_go_with_the_managed_seed(garden: Seeds) -> None:
-    reference = {"namespace": "garden"}
+@pytest.mark.parametrize(
+    ("field", "namespace"),
+    [
+        pytest.param("secretRef", "garden", id="beside the ManagedSeed"),
+        pytest.param("credentialsRef", "garden", id="by the newer reference"),
+        pytest.param("secretRef", "backups", id="in another namespace"),
+    ],
+)
+async def test_credentials_are_copied_followed_and_go_with_the_managed_seed(
+    garden: Seeds, field: str, namespace: str
+) -> None:
+    there = ("Secret", ObjectKey(namespace, "backup-oak"))
     spec = {
-        "secretRef": {"name": "seed-oak", **reference},
-        "backup": {"provider": "aws", "secretRef": {"name": "backup-oak", **reference}},
+        "secretRef": {"name": "seed-oak", "namespace": "garden"},
+        "backup": {"provider": "aws", field: {"name": "backup-oak", "namespace": namespace}},
     }
     garden.plant({"spec": spec})
     garden.add_secret("aws-key", id="me", secret="psst")
@@ -187,13 +197,15 @@ async def test_credentials_are_copied_and_go_with_the_managed_seed(garden: Seeds
     copied = garden.secret("seed-oak")
     assert copied is not None
     assert copied["data"] == {"kubeconfig": base64.b64encode(b"clusters: []").decode()}
-    backup = garden.secret("backup-oak")
-    assert backup is not None
-    assert sorted(backup["data"]) == ["id", "secret"]
+    assert sorted(garden.api.objects[there]["data"]) == ["id", "secret"]
+    garden.api.objects["Secret", ObjectKey("garden", "aws-key")]["data"] = {"id": "eW91"}
+    await garden.run(20)
+    assert garden.api.objects[there]["data"] == {"id": "eW91"}
     await garden.delete(ManagedSeed, "oak")
     await garden.run(20)
     assert garden.find(ManagedSeed, "oak") is None
-    assert garden.secret("seed-oak") is garden.secret("backup-oak") is None
+    assert garden.secret("seed-oak") is None
+    assert there not in garden.api.objects
     assert garden.secret("aws-key") is not None
 
 
@@ -320,6 +332,24 @@ async def test_a_gardenlet_is_rendered_for_the_shoot_and_taken_away_in_order() -
     assert [action.until_gone for action in removed] == [True, *[False] * (len(removed) - 1)]
     assert removed[0].kind.name == "Deployment"
     assert planned.actions[-1].kind.name == "ManagedSeed"
+
+
+async def test_a_bootstrap_account_goes_with_its_managed_seed() -> None:
+    garden = Remembering(Options(seeds=SeedsOptions(garden_server="https://garden:443")), ())
+    garden.plant(gardenlet={"config": {}, "bootstrap": "ServiceAccount"})
+    shoot = {"lastOperation": {"type": "Create", "state": "Succeeded"}, "observedGeneration": 1}
+    await garden.change(Shoot, "oak", {"status": shoot}, subresource="status")
+    await garden.change(ManagedSeed, "oak", {"metadata": {"finalizers": ["gardener"]}})
+    garden.add_secret("oak.kubeconfig", kubeconfig="clusters: []")
+    made = [action for action in garden.planned().actions if isinstance(action, Apply)]
+    assert [action.kind.name for action in made] == [
+        "ServiceAccount",
+        "ClusterRoleBinding",
+        "Secret",
+    ]
+    await garden.delete(ManagedSeed, "oak")
+    taken = [action for action in garden.planned().actions if isinstance(action, Delete)]
+    assert {action.key for action in taken} == {action.key for action in made}
 
 
 def _body(write: Any) -> Draft:

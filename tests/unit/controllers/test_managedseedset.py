@@ -14,6 +14,7 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers.managedseedset.plan import plan
+from webhook.domain import rollout
 from webhook.domain.options import Options
 from webhook.domain.replicas import revision_of
 from webhook.runtime.actions import NOTHING
@@ -313,6 +314,21 @@ async def test_going_back_renumbers_the_old_revision_and_drops_what_it_did_not_h
     assert shoot.metadata.labels["mine"] == "yes"
     assert garden.owner.status.update_revision == first
     assert garden.get(ControllerRevision, first).revision == 3
+
+
+async def test_a_revision_whose_name_is_taken_gets_another_one(garden: Sets) -> None:
+    garden.put(make_parent())
+    body = make_set(replicas=1)
+    name = rollout.revision_name("leaf", rollout.data_of(body))
+    foreign = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "revision": 7, "data": {}}
+    garden.put({**foreign, "metadata": {"name": name, "namespace": "garden"}})
+    garden.put(body)
+    await garden.until_ready(1)
+    await garden.run(10)
+    status = garden.owner.status
+    assert status.collision_count == 1
+    assert status.update_revision == rollout.revision_name("leaf", rollout.data_of(body), 1)
+    assert garden.get(ControllerRevision, name).data == {}
 
 
 async def test_history_is_kept_within_its_limit(garden: Sets) -> None:

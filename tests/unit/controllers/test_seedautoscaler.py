@@ -10,7 +10,7 @@ from tests.gardens import OURS, PLAYED, Garden
 from tests.sets import make_guest, make_parent, make_set
 from webhook.api import conditions, names
 from webhook.api.kinds import kind_of_model
-from webhook.api.managedseeds import ManagedSeedSet
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.meta import Draft
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
@@ -203,6 +203,28 @@ async def test_seeds_are_drained_first_and_freed_if_demand_returns(garden: Lands
         for name in garden.names(Seed)
         for taint in garden.get(Seed, name).spec.taints
     )
+
+
+async def test_seeds_that_others_hid_and_protected_ones_are_not_drained(
+    garden: Landscape,
+) -> None:
+    down = {"stabilizationWindowSeconds": 0, "cordon": True}
+    await garden.grow(behavior={**QUICK, "scaleDown": down})
+    await garden.add(30)
+    await garden.run(120)
+    assert garden.replicas == 3
+    hidden = {"spec": {"settings": {"scheduling": {"visible": False}}}}
+    await garden.change(Seed, "leaf-0", hidden)
+    protected = {"metadata": {"annotations": {names.PROTECT_FROM_DELETION: "true"}}}
+    await garden.change(ManagedSeed, "leaf-1", protected)
+    await garden.remove(29)
+    await garden.run(20)
+    drained = [
+        name
+        for name in garden.names(Seed)
+        if any(t.key == names.CORDON_TAINT for t in garden.get(Seed, name).spec.taints)
+    ]
+    assert {*drained} <= {"leaf-2"}
 
 
 async def test_a_missing_set_is_told(garden: Landscape) -> None:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.api.timestamps import format_time
 from webhook.controllers.managedseed.seed import MANAGER
-from webhook.runtime.actions import Action, Apply, Create
+from webhook.runtime.actions import Action, Apply, Create, Delete
 from webhook.state.snapshot import Snapshot
 
 TOKEN: Final = "BootstrapToken"  # noqa: S105 - the name of a mechanism
@@ -66,6 +66,21 @@ def prepare(managed_seed: ManagedSeed, kubeconfig: str, snapshot: Snapshot) -> C
     return Contact(actions, _kubeconfig(server, authority, token))
 
 
+def removals(managed_seed: ManagedSeed) -> Iterator[Delete]:
+    """Take a bootstrap ServiceAccount back; bootstrap tokens expire by themselves."""
+    gardenlet = managed_seed.spec.gardenlet
+    if gardenlet is None or gardenlet.bootstrap != SERVICE_ACCOUNT:
+        return
+    key = _account_key(managed_seed)
+    yield Delete(CLUSTER_ROLE_BINDING, ObjectKey("", key.name), "")
+    yield Delete(_SECRET, key, "")
+    yield Delete(_ACCOUNT, key, "")
+
+
+def _account_key(managed_seed: ManagedSeed) -> ObjectKey:
+    return ObjectKey(managed_seed.namespace, f"gardenlet-bootstrap-{managed_seed.name}")
+
+
 def _token(
     managed_seed: ManagedSeed, kubeconfig: str, snapshot: Snapshot
 ) -> tuple[Sequence[Action], str]:
@@ -97,7 +112,7 @@ def _token(
 
 def _account(managed_seed: ManagedSeed, snapshot: Snapshot) -> tuple[Sequence[Action], str]:
     """Make a ServiceAccount whose token the cluster issues, and wait for that token."""
-    key = ObjectKey(managed_seed.namespace, f"gardenlet-bootstrap-{managed_seed.name}")
+    key = _account_key(managed_seed)
     found = snapshot.look_up(Secret, key)
     token = found.data.get("token", "") if found is not None else ""
     if token:

@@ -11,7 +11,7 @@ from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers import guests
-from webhook.controllers.managedseed import gardenlet, secrets, status
+from webhook.controllers.managedseed import bootstrap, gardenlet, secrets, status
 from webhook.runtime.actions import Action, Delete, Patch, Plan, Remote
 from webhook.state.snapshot import Snapshot
 
@@ -96,14 +96,15 @@ def _remove_gardenlet(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator
 
 
 def _remove_secrets(managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator[Action]:
+    """Take back all credentials: the copies that the Seed used, and those of the first contact."""
+    yield from bootstrap.removals(managed_seed)
     template = managed_seed.seed_template
     if template is None:
         return
-    backup = template.spec.backup
-    references = [template.spec.secret_ref]
-    if backup is not None:
-        references += [backup.secret_ref]
-    for reference in references:
-        if reference is not None and reference.name:
-            key = ObjectKey(reference.namespace or managed_seed.namespace, reference.name)
+    keys = [secrets.backup_key(managed_seed, template.spec)]
+    reference = template.spec.secret_ref
+    if reference is not None and reference.name:
+        keys.append(ObjectKey(reference.namespace or managed_seed.namespace, reference.name))
+    for key in keys:
+        if key is not None:
             yield from secrets.remove(key, managed_seed, snapshot)

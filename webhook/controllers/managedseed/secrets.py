@@ -5,6 +5,7 @@ import binascii
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from webhook.api import names
 from webhook.api.core import Secret
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed
@@ -55,11 +56,19 @@ def copies(
     backup = spec.backup
     if backup is None or backup.provider not in ("", shoot.spec.provider.type):
         return
-    reference = backup.secret_ref or backup.credentials_ref
+    paid = backup_key(managed_seed, spec)
+    if paid is not None:
+        yield Copy(paid, _credentials(shoot, snapshot))
+
+
+def backup_key(managed_seed: ManagedSeed, spec: SeedSpec) -> ObjectKey | None:
+    """Name the Secret that a seed's backups are paid with; None if it is no Secret."""
+    backup = spec.backup
+    reference = (backup.secret_ref or backup.credentials_ref) if backup is not None else None
     kind = getattr(reference, "kind", _SECRET)
-    if reference is not None and reference.name and kind in ("", _SECRET):
-        target = _at(managed_seed, reference.namespace, reference.name)
-        yield Copy(target, _credentials(shoot, snapshot))
+    if reference is None or not reference.name or kind not in ("", _SECRET):
+        return None
+    return _at(managed_seed, reference.namespace, reference.name)
 
 
 def write(copy: Copy, managed_seed: ManagedSeed, snapshot: Snapshot) -> Iterator[Action]:
@@ -83,7 +92,9 @@ def remove(target: ObjectKey, managed_seed: ManagedSeed, snapshot: Snapshot) -> 
 
 
 def is_ours(secret: Secret, managed_seed: ManagedSeed) -> bool:
-    """Tell whether a Secret was made for this ManagedSeed."""
+    """Tell whether a Secret was made for this ManagedSeed; in other namespaces by a note only."""
+    if secret.metadata.annotations.get(names.MANAGED_SEED) == str(managed_seed.key):
+        return True
     return any(each.uid == managed_seed.uid for each in secret.metadata.owner_references)
 
 
@@ -109,6 +120,7 @@ def _credentials(shoot: Shoot, snapshot: Snapshot) -> ObjectKey | None:
 
 def _apply(key: ObjectKey, data: Mapping[str, str], managed_seed: ManagedSeed) -> Apply:
     metadata: Draft = {"name": key.name, "namespace": key.namespace}
+    metadata["annotations"] = {names.MANAGED_SEED: str(managed_seed.key)}
     owner = {
         "apiVersion": _OWNER.api_version,
         "kind": _OWNER.name,

@@ -14,6 +14,8 @@ from webhook.runtime.actions import Action, Create, Delete, Patch
 
 _KIND: Final = kind_of_model(ControllerRevision)
 _OWNER: Final = kind_of_model(ManagedSeedSet)
+_MOST_COLLISIONS: Final = 10
+"""More than anybody has seen; a name is a hash of 47 bits."""
 
 
 class Revisions(NamedTuple):
@@ -58,6 +60,7 @@ def judge(
         highest = max(each.revision for each in known)
         outdated = update if update.revision < highest else None
         current = _current(owner, update.name, by_name, replicas)
+        collisions = max(collisions, _collisions_of(owner, data, update.name))
         return Revisions(
             current, update.name, collisions, tuple(known), templates, outdated=outdated
         )
@@ -129,6 +132,14 @@ def _current(
             if domain.revision_of(half) in known:
                 return domain.revision_of(half)
     return update
+
+
+def _collisions_of(owner: ManagedSeedSet, data: Raw, name: str) -> int:
+    """Tell from a revision's name how many others of the same content were taken before it."""
+    for count in range(_MOST_COLLISIONS):
+        if rollout.revision_name(owner.name, data, count) == name:
+            return count
+    return 0
 
 
 def _body(owner: ManagedSeedSet, name: str, number: int, data: Raw) -> Draft:
