@@ -53,12 +53,16 @@ def make_review() -> bytes:
 
 
 def make_update() -> bytes:
-    """Make a review of an update of a Shoot: another maximum for one of its pools."""
+    """Make a review of an update of a Shoot, of 8 KB: another maximum for one of its pools."""
     review = json.loads(make_review())
     old = make_shoot(1)
+    old["metadata"]["annotations"]["note"] = ""
+    del old["status"]["conditions"][2:]  # two whole Shoots do not fit
     new = json.loads(json.dumps(old))
     new["spec"]["provider"]["workers"][0]["maximum"] += 1
     review["request"].update(operation="UPDATE", object=new, oldObject=old)
+    missing = SIZE - len(json.dumps(review, separators=(",", ":")))
+    new["metadata"]["annotations"]["note"] = "x" * missing
     return json.dumps(review, separators=(",", ":")).encode()
 
 

@@ -18,8 +18,9 @@ from webhook.tls.authority import Authority
 NAME = "admission"
 SECONDS = 3.0
 CONNECTIONS = 10
-BESIDE_BARE = 0.45
-BESIDE_GO = 1.2
+BESIDE_BARE = (0.45, 0.55)
+BESIDE_GO = (1.2, 1.5)
+"""What is needed, and what is aimed at."""
 
 PEER = Path(__file__).parent / "peer-go"
 
@@ -60,15 +61,16 @@ async def _run(rounds: int, peer: Path | None) -> dict[str, Any]:
 
 
 def _beside(
-    measured: dict[str, list[dict[str, float]]], other: str, said: str, aim: float
+    measured: dict[str, list[dict[str, float]]], other: str, said: str, wanted: tuple[float, float]
 ) -> dict[str, Any]:
+    least, aim = wanted
     pairs = zip(measured["full"], measured[other], strict=True)
     ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in pairs)
     return {
         "what": f"/validate with every policy beside {said}, requests per second",
         "value": round(ratio, 3),
-        "aim": f"at least {aim}",
-        "met": ratio >= aim,
+        "aim": f"at least {least}, better {aim}",
+        "met": ratio >= least,
     }
 
 
