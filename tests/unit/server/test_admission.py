@@ -2,6 +2,7 @@ import io
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,6 +70,25 @@ async def test_a_refusal_is_200_with_a_code_and_a_line_in_the_log(
     labels = {"path": "/validate", "operation": "CREATE", "kind": "Shoot", "code": "422"}
     assert bench.metric("admission_decisions_total", allowed="false", **labels) == 1
     verdict = {"policy": "shoot.test", "operation": "CREATE", "verdict": "deny"}
+    assert bench.metric("admission_verdicts_total", **verdict) == 1
+
+
+async def test_warn_mode_is_a_warning_an_audit_annotation_and_a_metric(
+    bench: Bench, connect: Connect
+) -> None:
+    def objects(_request: Request, _snapshot: Snapshot) -> Iterable[Finding]:
+        yield Finding.forbidden("spec.region", "choose another")
+
+    bench.policies = (replace(validating(objects), name="shoot.new", mode="warn"),)
+    client = await connect(bench)
+    answer = await ask(client, review())
+    assert answer == {
+        "uid": answer["uid"],
+        "allowed": True,
+        "warnings": ["shoot.new: spec.region: choose another"],
+        "auditAnnotations": {"shoot.new": "warn: spec.region"},
+    }
+    verdict = {"policy": "shoot.new", "operation": "CREATE", "verdict": "warn"}
     assert bench.metric("admission_verdicts_total", **verdict) == 1
 
 
