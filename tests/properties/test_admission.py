@@ -36,7 +36,7 @@ def remember(*raws: dict[str, Any]) -> Memory:
 MEMORY = remember(*LANDSCAPE)
 
 
-_ABSENT: dict[type, Answer] = {Get: None, Find: (), MayI: True}
+ABSENT: dict[type, Answer] = {Get: None, Find: (), MayI: True}
 
 
 def look(answers: Answers | None = None) -> Snapshot:
@@ -51,7 +51,7 @@ def decide(half: str, request: Request) -> Decision:
         if isinstance(decision, Decision):
             return decision
         assert not answers.keys() & set(decision.questions), "nothing is asked twice"
-        answers = {**answers, **{each: _ABSENT[type(each)] for each in decision.questions}}
+        answers = {**answers, **{each: ABSENT[type(each)] for each in decision.questions}}
 
 
 def answer(half: str, body: bytes) -> dict[str, Any] | None:

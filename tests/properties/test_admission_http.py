@@ -4,17 +4,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp import ClientSession
 
 from tests.admission import NOW
 from tests.clocks import FakeClock
-from tests.properties.test_admission import MEMORY
+from tests.properties.test_admission import ABSENT, MEMORY
 from tests.reviews import spoiled
 from webhook.admission.engine import TABLE
 from webhook.runtime.metrics import Metrics
 from webhook.server.app import Role, Services, build_app
+from webhook.server.listeners import listening
 from webhook.server.traffic import Traffic
-from webhook.state.questions import Answers, Get, Question
+from webhook.state.questions import Answers, Question
 from webhook.state.snapshot import Snapshot
 
 REVIEWS = 5_000
@@ -30,14 +31,17 @@ class Landscape:
         return Snapshot(MEMORY, NOW, answers=answers)
 
     async def answer(self, questions: Sequence[Question], seconds: float) -> Answers:
-        return {each: None if isinstance(each, Get) else True for each in questions}
+        return {each: ABSENT[type(each)] for each in questions}
 
 
 async def test_spoiled_reviews_over_http() -> None:
     services = Services(Landscape(), TABLE, Metrics(), Traffic(FakeClock(), 500))
     statuses: Counter[int] = Counter()
     bodies = spoiled(77, REVIEWS)
-    async with TestClient(TestServer(build_app(services, ROLES))) as client:
+    async with (
+        listening(build_app(services, ROLES), "127.0.0.1", 0) as port,
+        ClientSession(f"http://127.0.0.1:{port}") as client,
+    ):
 
         async def call(path: str) -> None:
             for body in bodies:
