@@ -139,23 +139,25 @@ def differences(landscape: Draft, answers: Sequence[Answer]) -> Iterator[Any]:
         yield index, landscape["strategy"], mine, their
 
 
-def test_every_choice_and_every_refusal_is_gardeners():
+@pytest.fixture(scope="module")
+def asked() -> list[tuple[Draft, list[Answer]]]:
+    """Landscapes, and Gardener's answers to their questions."""
     require_parts("peer-gardener")
     landscapes = [random_landscapes.make(FIRST + number, ASKS) for number in range(LANDSCAPES)]
+    return [*zip(landscapes, theirs(landscapes), strict=True)]
+
+
+def test_every_choice_and_every_refusal_is_gardeners(asked):
     found = [
         (FIRST + number, *difference)
-        for number, (landscape, answers) in enumerate(
-            zip(landscapes, theirs(landscapes), strict=True)
-        )
+        for number, (landscape, answers) in enumerate(asked)
         for difference in differences(landscape, answers)
     ]
     assert found == []
 
 
-def test_the_landscapes_try_every_stage():
-    require_parts("peer-gardener")
-    landscapes = [random_landscapes.make(FIRST + number, ASKS) for number in range(LANDSCAPES)]
-    answers = [answer for each in theirs(landscapes) for answer in each]
+def test_the_landscapes_try_every_stage(asked):
+    answers = [answer for _, each in asked for answer in each]
     tried = {answer.stage for answer in answers if answer.stage}
     assert tried == {stage for stage, _ in STAGES}
     assert sum(bool(answer.seed) for answer in answers) > LANDSCAPES * ASKS / 10
@@ -192,10 +194,9 @@ def reason_of(landscape: Draft, ask: Draft, mine: Answer, their: Verdict) -> str
     return "?"
 
 
-def test_the_default_profile_differs_for_reasons_of_a_closed_list_only():
+def test_the_default_profile_differs_for_reasons_of_a_closed_list_only(asked):
     told: dict[str, int] = {}
-    for number in range(LANDSCAPES):
-        landscape = random_landscapes.make(FIRST + number, ASKS)
+    for landscape, _ in asked[:100]:
         pairs = zip(ours(landscape), ours(landscape, "default"), strict=True)
         for ask, ((theirs_, verdict), (mine, _)) in zip(landscape["asks"], pairs, strict=True):
             if mine.seed != theirs_.seed:
