@@ -13,7 +13,7 @@ from uuid import uuid4
 import aiohttp
 from aiohttp import web
 
-from webhook.planes.credentials import Keyring
+from webhook.planes.credentials import LOOPBACK, Keyring
 
 Object = dict[str, Any]
 Answer = Callable[[Object], web.Response | Awaitable[web.Response]]
@@ -141,10 +141,12 @@ class Hooks:
 
 
 @contextlib.asynccontextmanager
-async def serving(session: aiohttp.ClientSession, directory: Path) -> AsyncIterator[Hooks]:
-    """Serve webhooks over TLS as long as the context lasts."""
+async def serving(
+    session: aiohttp.ClientSession, directory: Path, *names: str
+) -> AsyncIterator[Hooks]:
+    """Serve webhooks over TLS, under further names, as long as the context lasts."""
     keyring = Keyring(directory, "hooks")
-    files = await asyncio.to_thread(keyring.server, "hooks")
+    files = await asyncio.to_thread(keyring.server, "hooks", (*LOOPBACK, *names))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     await asyncio.to_thread(context.load_cert_chain, files.certificate, files.key)
     bundle = base64.b64encode(keyring.files.certificate.read_bytes()).decode()

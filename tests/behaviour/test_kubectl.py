@@ -1,5 +1,6 @@
 """kubectl does the same on both servers."""
 
+import asyncio
 import json
 from uuid import uuid4
 
@@ -48,6 +49,27 @@ async def test_custom_resources_are_applied_shown_scaled_and_deleted(server, wid
     assert got["metadata"]["generation"] == 3
     await kubectl("delete", widgets, "one", "-n", namespace)
     assert (await kubectl("get", widgets, "-n", namespace)).stdout == ""
+
+
+async def test_changes_are_streamed_as_they_happen(server, widgets, namespace):
+    kubectl = server.kubectl
+    await kubectl("create", "-f", "-", input=make_widget(widgets, namespace))
+    process = await asyncio.create_subprocess_exec(
+        *kubectl.command("get", widgets, "-n", namespace, "-w", "--no-headers"),
+        env=kubectl.environment(),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(30):
+            assert (await process.stdout.readline()).split() == [b"one", b"small", b"1"]
+            await kubectl("scale", widgets, "one", "--replicas=4", "-n", namespace)
+            assert (await process.stdout.readline()).split() == [b"one", b"small", b"4"]
+            await kubectl("delete", widgets, "one", "-n", namespace)
+            assert (await process.stdout.readline()).split() == [b"one", b"small", b"4"]
+    finally:
+        process.terminate()
+        await process.communicate()
 
 
 async def test_a_bad_custom_resource_is_refused_by_its_field(server, widgets, namespace):

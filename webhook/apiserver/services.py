@@ -11,7 +11,7 @@ _HTTPS: Final = 443
 
 
 class Services:
-    """Resolves Services: by the map that the server was given, else by their Endpoints."""
+    """Resolves Services: by the map that the server was given, their name outside, Endpoints."""
 
     def __init__(self, core: Core, known: Mapping[str, str]) -> None:
         self._reader = Lookup(core)
@@ -31,6 +31,11 @@ class Services:
         service = self._reader.get("services", namespace, name)
         if service is None:
             return Address(url, problem=f'service "{name}" not found')
+        spec = service.get("spec") or {}
+        if spec.get("type") == "ExternalName":
+            return Address(url, spec["externalName"], port)
+        if not any(each.get("port") == port for each in spec.get("ports") or ()):
+            return Address(url, problem=f'no service port {port} found for service "{name}"')
         found = self._endpoint(namespace, name)
         if found is None:
             return Address(url, problem=f'no endpoints available for service "{name}"')
