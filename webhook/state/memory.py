@@ -87,8 +87,9 @@ class Memory:
         return cast("T | None", found.store.get(key))
 
     def by_index(self, index: Index[T], value: str) -> tuple[T, ...]:
-        if index.model in self._kinds:
-            return self.store(index.model).by_index(index.name, value)
+        whole = self._kinds.get(index.model)
+        if whole is not None:
+            return cast("tuple[T, ...]", whole.store.by_index(index.name, value))
         found = (
             overlay.store.by_index(index.name, value)
             for model, overlay in self._kinds.items()

@@ -114,9 +114,10 @@ class DependentTally(Tally[T]):
 
     @override
     def get(self, group: str) -> Vector:
-        for key in self._marked.pop(group, ()):
-            self._refresh(key)
-        return super().get(group)
+        if self._marked:
+            for key in self._marked.pop(group, ()):
+                self._refresh(key)
+        return self._sums.get(group, _NOTHING)
 
     @override
     def share(self, key: ObjectKey, obj: T) -> Vector:

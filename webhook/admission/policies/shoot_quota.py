@@ -116,9 +116,10 @@ def _others(one: Quota, request: Request, snapshot: Snapshot) -> _Others:
     own = quota.group(stored) if stored is not None else ""
     others = _Others([], {})
     for binding in bindings:
-        if of_project and binding.metadata.namespace != key.namespace:
+        bound = binding.key
+        if of_project and bound.namespace != key.namespace:
             continue
-        group = quota.binding_group(type(binding), binding.key)
+        group = quota.binding_group(type(binding), bound)
         others.vectors.append(snapshot.total(QUOTA_USAGE, group))
         if group == own:
             others = others._replace(own=snapshot.share(QUOTA_USAGE, key))
