@@ -48,7 +48,9 @@ class Seed(Server):
         metadata.pop("resourceVersion", None)
         return super().put(model, {**body, "metadata": metadata})
 
-    def add_pool(self, *replicas: int, bounds: tuple[int, int] = (3, 4), **rest: Any) -> None:
+    def add_pool(
+        self, *replicas: int, bounds: tuple[int, int] | None = (3, 4), **rest: Any
+    ) -> None:
         """Add a pool, a zone for each number of replicas."""
         for zone, size in enumerate(replicas):
             self.put(
