@@ -157,7 +157,7 @@ class Shop:
         await self.patch(f"{path}/cute/status", {"status": status})
 
     async def schedule(
-        self, name: str = "campaign", after: float = 4, seconds: float = 30, replicas: int = 50
+        self, name: str = "campaign", after: float = 4, seconds: float = 45, replicas: int = 50
     ) -> None:
         """Ask for floors from soon on, for a short while."""
         start = datetime.now(UTC) + timedelta(seconds=after)
@@ -180,7 +180,7 @@ class Shop:
         await self.call("POST", self._path(GROUP, "scheduledscalings"), body)
 
     async def until(
-        self, api: str, plural: str, holds: Callable[[Object], object], seconds: float = 40
+        self, api: str, plural: str, holds: Callable[[Object], object], seconds: float = 100
     ) -> Object:
         """Wait until something holds of the one object of its kind in the shop."""
         last: Object = {}
@@ -196,7 +196,7 @@ class Shop:
             raise AssertionError(f"{self.namespace}: it did not come to that: {last}") from None
         return last
 
-    async def until_bounds(self, least: int, most: int, seconds: float = 40) -> Object:
+    async def until_bounds(self, least: int, most: int, seconds: float = 100) -> Object:
         def shown(autoscaler: Object) -> bool:
             spec = autoscaler["spec"]
             return (spec["minReplicas"], spec["maxReplicas"]) == (least, most)
@@ -204,7 +204,7 @@ class Shop:
         return await self.until(AUTOSCALERS, "horizontalpodautoscalers", shown, seconds)
 
     async def until_tortoise(
-        self, holds: Callable[[Object], object], seconds: float = 40
+        self, holds: Callable[[Object], object], seconds: float = 100
     ) -> Object:
         return await self.until(TORTOISES, "tortoises", holds, seconds)
 
@@ -233,7 +233,7 @@ class Shop:
 
         return await self.until(VPAS, "verticalpodautoscalers", told)
 
-    async def until_clean(self, spec: Object | None = None, seconds: float = 40) -> None:
+    async def until_clean(self, spec: Object | None = None, seconds: float = 100) -> None:
         """Wait until nothing of ours is left on the Tortoise and its autoscaler."""
 
         def is_clean(obj: Object) -> bool:
@@ -255,7 +255,7 @@ class Shop:
 
         await self.until(AUTOSCALERS, "horizontalpodautoscalers", is_free, seconds)
 
-    async def until_unlabelled(self, seconds: float = 40) -> None:
+    async def until_unlabelled(self, seconds: float = 100) -> None:
         def bare(state: Any) -> bool:
             labels = state[self.namespace]["metadata"].get("labels", {})
             return names.SCALING_NAMESPACE not in labels
@@ -276,6 +276,8 @@ class Estate:
         self.standin: StandIn | None = None
         self.replicas: list[Replica] = []
         self.ways: list[Proxy] = []
+        self.recorded = asyncio.Event()
+        """Set once Tortoise's definition has the fields of the record."""
         self.start: Callable[[int, float], Awaitable[Replica]] = _nobody
         self._turns: Iterator[int] = itertools.count()
         self._numbers = itertools.count(1)
