@@ -21,3 +21,23 @@ async def test_bad_request(server, session, place, bad):
 def test_every_bad_request_is_recorded():
     assert RECORD.keys == {bad.id for bad in BAD_REQUESTS}
     assert len(BAD_REQUESTS) >= 60
+
+
+@pytest.mark.parametrize("depth", [300, 3_000])
+async def test_what_is_nested_beyond_reason_is_kept_or_refused(server, session, place, depth):
+    """Where a real server takes it, the embedded one says that it does not, and goes on."""
+    free: str = '{"a":' * depth + "1" + "}" * depth
+    metadata = f'{{"name":"deep-{depth}"}}'
+    kind = f'"apiVersion":"{place.group}/v1","kind":"Widget"'
+    body = f'{{{kind},"metadata":{metadata},"spec":{{"size":"small","free":{free}}}}}'
+    path = f"/apis/{place.group}/v1/namespaces/{place.namespace}/widgets"
+    headers = {"Content-Type": "application/json"}
+    async with session.post(path, data=body, headers=headers) as response:
+        answer = await response.text()
+    if isinstance(server, Kubernetes):
+        assert response.status == 201
+    else:
+        assert response.status == 400
+        assert "nested too deeply" in answer
+    async with session.get(f"{path}/exists") as response:
+        assert response.status == 200

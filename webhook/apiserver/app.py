@@ -19,6 +19,8 @@ from webhook.apiserver.virtual import Virtual
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+#: kube-apiserver takes ten thousand levels; nothing that people write has a hundred.
+_TOO_DEEP: Final = "the object provided is nested too deeply for this API server"
 _PROBES: Final = ("/livez", "/readyz", "/healthz")
 
 
@@ -44,6 +46,8 @@ class App:
             return await self._route(request, await self._enter(request))
         except status.StatusError as error:
             return responses.error_response(error)
+        except RecursionError:
+            return responses.error_response(status.bad_request(_TOO_DEEP))
         except StorageError as error:
             return responses.error_response(status.internal_error(error))
         except Exception:  # a bug must not take the connection with it

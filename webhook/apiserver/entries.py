@@ -60,4 +60,8 @@ def encode(obj: dict[str, Any]) -> bytes:
         "metadata": obj["metadata"],
     }
     ordered.update(obj)
-    return orjson.dumps(ordered)
+    try:
+        return orjson.dumps(ordered)
+    except TypeError as error:
+        # All that JSON can hold and orjson does not write is nested deeper than it goes.
+        raise RecursionError("nested too deeply") from error
