@@ -14,6 +14,8 @@ Part: TypeAlias = Literal["garden", "runtime", "all"]
 NAME: Final = "espalier"
 SERVING_PORT: Final = 9443
 PLAIN_PORT: Final = 8080
+GROUPS_PORT: Final = 9444
+"""Where autoscalers are answered, once the role nodegroups is on."""
 KUBECONFIG_SECRET: Final = "espalier-kubeconfig"  # noqa: S105 -- a name, no password
 
 

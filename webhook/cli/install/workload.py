@@ -6,6 +6,7 @@ from typing import Any, Final
 from webhook.api import names
 from webhook.api.meta import Draft
 from webhook.cli.install.layout import (
+    GROUPS_PORT,
     KUBECONFIG_SECRET,
     NAME,
     PLAIN_PORT,
@@ -119,6 +120,7 @@ def _container(layout: Layout) -> Draft:
         "ports": [
             {"name": "https", "containerPort": SERVING_PORT},
             {"name": "http", "containerPort": PLAIN_PORT},
+            {"name": "nodegroups", "containerPort": GROUPS_PORT},
         ],
         "startupProbe": _probe("/healthz", periodSeconds=2, failureThreshold=60),
         "livenessProbe": _probe("/healthz", periodSeconds=10, failureThreshold=6),
@@ -182,6 +184,7 @@ def service(layout: Layout) -> Draft:
             "ports": [
                 {"name": "https", "port": 443, "targetPort": "https"},
                 {"name": "http", "port": PLAIN_PORT, "targetPort": "http"},
+                {"name": "nodegroups", "port": GROUPS_PORT, "targetPort": "nodegroups"},
             ],
         },
     }
@@ -202,7 +205,7 @@ def disruption_budget(layout: Layout) -> Draft:
 
 
 def network_policy(layout: Layout) -> Draft:
-    """Make the policy: in to our two ports, out to DNS and to API servers."""
+    """Make the policy: in to our own ports, out to DNS and to API servers."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -211,7 +214,7 @@ def network_policy(layout: Layout) -> Draft:
             "podSelector": {"matchLabels": selector()},
             "policyTypes": ["Ingress", "Egress"],
             # API servers have no pods to select by, so anybody may knock; TLS tells who it is.
-            "ingress": [{"ports": _ports("TCP", SERVING_PORT, PLAIN_PORT)}],
+            "ingress": [{"ports": _ports("TCP", SERVING_PORT, PLAIN_PORT, GROUPS_PORT)}],
             "egress": [
                 # Policies see the port behind the Service; CoreDNS of Gardener's listens on 8053.
                 {"ports": [*_ports("UDP", 53, 8053), *_ports("TCP", 53, 8053)]},
