@@ -13,7 +13,7 @@ from webhook.api.poolobjects import POOL_OBJECT
 from webhook.domain import definitions, poolencoding, poolfields
 from webhook.domain.definitions import FIELDS
 from webhook.domain.poolrecord import Record
-from webhook.domain.pools import Pool
+from webhook.domain.pools import Pool, Unfit
 from webhook.runtime.actions import NOTHING, Action, Create, Emit, Patch, Plan
 from webhook.state import fleets
 from webhook.state.indexes import WORKERS_BY_NAMESPACE
@@ -35,7 +35,7 @@ def plan_fields(deployment: MachineDeployment, snapshot: Snapshot) -> Plan:
     pools, unfit = fleets.pools_in(deployment.namespace, snapshot)
     pool = next((each for each in pools if each.zone(deployment.name) is not None), None)
     if pool is None:
-        return Plan(tuple(_complaints(deployment, (each for each in unfit))))
+        return Plan(tuple(_complaints(deployment, unfit)))
     return Plan((*_strategy(deployment, pool), *_record(pool, snapshot)))
 
 
@@ -67,7 +67,7 @@ def _missing(deployment: MachineDeployment, snapshot: Snapshot) -> Draft:
     return {"metadata": {"annotations": notes}, "spec": spec}
 
 
-def _complaints(deployment: MachineDeployment, unfit: Iterable[Any]) -> Iterator[Action]:
+def _complaints(deployment: MachineDeployment, unfit: Iterable[Unfit]) -> Iterator[Action]:
     for each in unfit:
         if each.name == deployment.name:
             message = f"left out of its pool: {each.why}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from webhook.api.meta import Object, ObjectKey
+from webhook.api.poolobjects import PoolObject
 from webhook.domain import poolencoding
 from webhook.state import fleets
 from webhook.state.indexes import DEPLOYMENTS_BY_NAMESPACE
@@ -44,11 +45,11 @@ def its_records(old: Object | None, new: Object | None, snapshot: Snapshot) -> I
 
 
 def pools_of_record(
-    old: Object | None, new: Object | None, snapshot: Snapshot
+    old: PoolObject | None, new: PoolObject | None, snapshot: Snapshot
 ) -> Iterable[ObjectKey]:
     """Name the MachineDeployments of the namespace that a record speaks of."""
     changed = new or old
-    record = poolencoding.decode(changed) if changed is not None else None  # type: ignore[arg-type]
+    record = poolencoding.decode(changed) if changed is not None else None
     if record is None:
         return ()
     found = snapshot.by_index(DEPLOYMENTS_BY_NAMESPACE, record.key.namespace)

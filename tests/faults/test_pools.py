@@ -1,0 +1,221 @@
+"""Pools that roll while we are away, behind, killed or refused: bounds hold, and all ends well."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count, cycle
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+
+from tests.behaviour.hooks import Object, allow, reviewed, serving
+from tests.faults.proxy import Proxy, proxy
+from tests.fleets import Fleet, Site, site
+from tests.planes import require_parts
+from webhook.cli.dev.server import Server
+
+IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
+KILLS = 200 if IN_SOAK else 4
+AWAY_SECONDS = 20 if IN_SOAK else 8
+HELD_SECONDS = 3.0
+ROLL_SECONDS = 120
+
+pytestmark = [
+    pytest.mark.timeout(3600 if IN_SOAK else 400),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    require_parts("etcd", "kubernetes", "mcm")
+    async with site(tmp_path_factory.mktemp("pools")) as found:
+        yield found
+
+
+def check(fleet: Fleet, mark: int, pool: str, *, surge: int) -> None:
+    moments = list(fleet.since(mark, pool))
+    assert max(each.surge for each in moments) <= surge, "more surge than the pool has"
+    assert max(each.missing for each in moments) == 0, "fewer serve than must"
+
+
+async def roll(fleet: Fleet, pool: str, size: int, image: str = "second") -> None:
+    await fleet.roll(pool, image)
+    what = f"{pool} rolled"
+    await fleet.until(lambda: fleet.has_rolled(pool, image, size), ROLL_SECONDS, what)
+
+
+async def test_while_we_are_away_nothing_rolls_and_afterwards_it_goes_on(place: Site) -> None:
+    server = place.espalier("away")
+    await server.start()
+    try:
+        async with place.fleet("away") as fleet:
+            await fleet.pool("p", (2, 1, 1))
+            mark = fleet.mark()
+            await fleet.roll("p", "second")
+            await fleet.until(lambda: fleet.moment("p").surge == 1, 60, "the roll has begun")
+            await server.kill()
+            await asyncio.sleep(1)  # what was admitted before has come by now
+            before = fleet.moment("p").sizes
+            await asyncio.sleep(AWAY_SECONDS)
+            assert fleet.moment("p").sizes == before, "sets changed while nobody counted"
+            await fleet.scale("p", 0, 3)  # MachineDeployments can be written all the same
+            await server.start()
+            await fleet.until(
+                lambda: fleet.has_rolled("p", "second", 5), ROLL_SECONDS, "it went on"
+            )
+            moments = list(fleet.since(mark, "p"))
+            assert max(each.surge for each in moments) <= 1
+            assert max(each.missing for each in moments) <= 1, "but for the one asked for"
+    finally:
+        await server.stop()
+
+
+async def test_every_second_write_of_a_set_fails_after_its_admission(
+    place: Site, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    turns = cycle((True, False))
+
+    def answer(review: Object) -> web.Response:
+        request = review["request"]
+        sizes = [request[which]["spec"].get("replicas", 0) for which in ("object", "oldObject")]
+        if sizes[0] == sizes[1] or next(turns):
+            return allow(review)
+        status = {"code": 409, "reason": "Conflict", "message": "played"}
+        return reviewed(review, allowed=False, status=status)
+
+    server = place.espalier("flaky")
+    await server.start()
+    try:
+        async with (
+            serving(place.session, tmp_path_factory.mktemp("hooks")) as hooks,
+            place.fleet("flaky") as fleet,
+        ):
+            await fleet.pool("p", (1, 1, 1))
+            hooks.on("/flaky", answer)
+            rule = hooks.rule(
+                operations=["UPDATE"],
+                apiGroups=["machine.sapcloud.io"],
+                apiVersions=["v1alpha1"],
+                resources=["machinesets"],
+            )
+            here = {"matchLabels": {"kubernetes.io/metadata.name": fleet.namespace}}
+            hook = hooks.hook("/flaky", rules=[rule], namespaceSelector=here, objectSelector={})
+            await hooks.configure("validating", hook)
+            mark = fleet.mark()
+            await roll(fleet, "p", 3)
+            check(fleet, mark, "p", surge=1)
+            assert len(hooks.requests("/flaky")) >= 6
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def spread(servers: list[Server]) -> AsyncIterator[int]:
+    """Spread connections over servers in turn, as a Service would; give the port."""
+    turns = count()
+    open_writers: set[asyncio.StreamWriter] = set()
+
+    async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server = servers[next(turns) % len(servers)]
+        port = int(server.url.rpartition(":")[2])
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            writer.close()
+            return
+        open_writers.update((writer, back))
+        await asyncio.gather(pipe(reader, back), pipe(there, writer))
+        open_writers.difference_update((writer, back))
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield listener.sockets[0].getsockname()[1]
+    finally:
+        listener.close()
+        for writer in [*open_writers]:
+            writer.close()
+
+
+async def test_two_servers_of_which_one_hears_nothing_for_a_while(place: Site) -> None:
+    async with proxy(place.server, place.folder, "held") as way:
+        # The port that both advertise is known only once somebody listens on it.
+        servers: list[Server] = []
+        async with spread(servers) as port:
+            url = f"--advertise-url=https://127.0.0.1:{port}"
+            first = place.espalier("first", url)
+            second = place.espalier("second", url, kubeconfig=way.kubeconfig)
+            servers += [first, second]
+            await asyncio.gather(first.start(), second.start())
+            try:
+                async with place.fleet("held") as fleet:
+                    await fleet.pool("p", (2, 1, 1))
+                    mark = fleet.mark()
+                    async with asyncio.TaskGroup() as tasks:
+                        holding = tasks.create_task(_hold_now_and_then(way))
+                        await roll(fleet, "p", 4)
+                        holding.cancel()
+                    check(fleet, mark, "p", surge=1)
+            finally:
+                way.resume()
+                await asyncio.gather(first.stop(), second.stop())
+
+
+async def _hold_now_and_then(way: Proxy) -> None:
+    while True:
+        way.hold_watches()
+        await asyncio.sleep(HELD_SECONDS)
+        way.release_watches()
+        await asyncio.sleep(1)
+
+
+async def test_a_kill_after_every_write_of_a_roll_loses_and_passes_nothing(place: Site) -> None:
+    async with proxy(place.server, place.folder, "killed") as way:
+        server = place.espalier("killed", kubeconfig=way.kubeconfig)
+        await server.start()
+        try:
+            async with place.fleet("killed") as fleet:
+                await fleet.pool("p", (1, 1, 1), bounds=(3, 6))
+                mark = fleet.mark()
+                await fleet.roll("p", "second")
+                await fleet.scale("p", 0, 2)
+                killed = 0
+                while killed < KILLS and not fleet.has_rolled("p", "second", 4):
+                    await _until_written(way, fleet)
+                    await server.kill()
+                    killed += 1
+                    await server.start()
+                await fleet.until(
+                    lambda: fleet.has_rolled("p", "second", 4), ROLL_SECONDS, "rolled in the end"
+                )
+                moments = list(fleet.since(mark, "p"))
+                assert max(each.surge for each in moments) <= 1
+                assert max(each.missing for each in moments) <= 1, "but for the one asked for"
+                assert max(each.wanted for each in moments) == 4
+        finally:
+            await server.stop()
+
+
+async def _until_written(way: Proxy, fleet: Fleet) -> None:
+    """Wait for the next write of ours that is about pools."""
+    seen = len(way.calls)
+    async with asyncio.timeout(60):
+        while not fleet.has_rolled("p", "second", 4):
+            news = way.calls[seen:]
+            if any(
+                each.writes and ("pool" in each.path or "machine" in each.path) for each in news
+            ):
+                return
+            await asyncio.sleep(0.002)
