@@ -3,7 +3,8 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -37,6 +38,8 @@ ASSUMED_FOR: Final = timedelta(seconds=60)
 _BETWEEN_STARTS: Final = 0.004
 
 _BETWEEN_REFRESHES: Final = 0.5
+
+_NEVER: Final = 1_000_000
 
 
 class NotSyncedError(Exception):
@@ -109,7 +112,7 @@ class Cache:
 
     async def run(self) -> None:
         """Follow all kinds until cancelled."""
-        gc.freeze()  # a full collection takes 30 ms for what is imported alone
+        gc.freeze()  # a full collection takes 50 ms for what is imported alone
         self._wake_on(CustomResourceDefinition, _is_defined_by)
         self._wake_on(APIService, _is_served_by)
         async with asyncio.TaskGroup() as group:
@@ -118,9 +121,10 @@ class Cache:
                 group.create_task(watched.reflector.run(), name=name)
                 await asyncio.sleep(_BETWEEN_STARTS)
             group.create_task(self._refresh_sums(), name="refresh sums")
-            await self._synced.wait()
-            gc.collect()  # the garbage of filling memory, and nothing else any more
-            gc.freeze()
+            with _without_full_collections():
+                await self._synced.wait()
+                gc.collect(1)
+                gc.freeze()
 
     def snapshot(self, answers: Answers | None = None) -> Snapshot:
         """Show memory as it is now, until the next turn of the loop."""
@@ -265,6 +269,20 @@ class Cache:
                     watched.reflector.wake()
 
         self.add_listener(model, wake)
+
+
+@contextmanager
+def _without_full_collections() -> Iterator[None]:
+    """Collect young garbage only, while old objects are what memory is being filled with.
+
+    To look through 10,000 Shoots stalls the loop for 40 ms and finds next to nothing.
+    """
+    young, middle, old = gc.get_threshold()
+    gc.set_threshold(young, middle, _NEVER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, middle, old)
 
 
 def _is_defined_by(definition: CustomResourceDefinition, kind: Kind) -> bool:
