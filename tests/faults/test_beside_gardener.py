@@ -14,8 +14,8 @@ from webhook.planes.gardener import PROJECT_NAMESPACE
 
 SOAK = bool(os.environ.get("ESPALIER_SOAK"))
 OUTAGE_SECONDS = 60.0 if SOAK else 13.0
-SHOOTS = 1_000 if SOAK else 40
-SEEDS = 10 if SOAK else 5
+SHOOTS = 1_000 if SOAK else 20
+SEEDS = 10 if SOAK else 2
 
 pytestmark = pytest.mark.timeout(1800 if SOAK else 240)
 
