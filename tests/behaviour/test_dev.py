@@ -1,15 +1,21 @@
 """`espalier dev`, tried as a newcomer would: with kubectl, and again after Ctrl-C."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.planes import require_parts
+from webhook.api import names
+from webhook.cli.dev import demo
+from webhook.planes.binaries import require
 from webhook.planes.kubectl import Kubectl
 from webhook.planes.ports import free_port
 
@@ -18,8 +24,17 @@ pytestmark = pytest.mark.timeout(240)
 READY_SECONDS = 90
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A landscape that was announced as ready."""
+
+    kubectl: Kubectl
+    commands: list[str]
+    """What a person is told to try, as it can be pasted."""
+
+
 @asynccontextmanager
-async def _dev(directory: Path, *flags: str) -> AsyncIterator[Kubectl]:
+async def _dev(directory: Path, *flags: str) -> AsyncIterator[Running]:
     """Run the command until the block ends, then press Ctrl-C."""
     ports = [f"--{name}={free_port()}" for name in ("api-port", "port", "http-port")]
     log = (directory.parent / "dev.log").open("ab")
@@ -34,7 +49,9 @@ async def _dev(directory: Path, *flags: str) -> AsyncIterator[Kubectl]:
         async with asyncio.timeout(READY_SECONDS):
             line = await process.stdout.readline()
         assert line.startswith(b"ready"), (directory.parent / "dev.log").read_text()
-        yield Kubectl(directory / "kubeconfig")
+        assert str(directory / "kubeconfig") in line.decode()
+        told = [(await process.stdout.readline()).decode().strip() for _ in range(4)]
+        yield Running(Kubectl(directory / "kubeconfig"), [each for each in told if each])
     finally:
         log.close()
         if process.returncode is None:
@@ -43,22 +60,122 @@ async def _dev(directory: Path, *flags: str) -> AsyncIterator[Kubectl]:
             assert await process.wait() == 0
 
 
+async def _pasted(commands: list[str]) -> str:
+    """Run what was announced in a shell, where kubectl is the one that is built here."""
+    path = f"{require('kubectl').parent}:{os.environ['PATH']}"
+    process = await asyncio.create_subprocess_exec(
+        *("bash", "-ec", "\n".join(commands)),
+        stdout=asyncio.subprocess.PIPE,
+        env=os.environ | {"PATH": path},
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0
+    return out.decode()
+
+
+async def _until(kubectl: Kubectl, what: str, path: str, value: str, *flags: str) -> None:
+    await kubectl("wait", what, f"--for=jsonpath={path}={value}", "--timeout=60s", *flags)
+
+
+def _shoot(name: str, maximum: int) -> dict[str, Any]:
+    """A shoot of the demo's first project over three zones, under a name of its own."""
+    draft = demo.shoot("alpha", 2)
+    draft["metadata"]["name"] = name
+    draft["spec"]["provider"]["workers"][0]["maximum"] = maximum
+    return draft
+
+
 async def test_a_living_landscape_in_seconds_and_again_after_ctrl_c(tmp_path: Path) -> None:
     require_parts("kubernetes")
-    async with _dev(tmp_path / "landscape") as kubectl:
+    async with _dev(tmp_path / "landscape") as running:
+        kubectl = running.kubectl
+        assert len(running.commands) == 3
+        shown = await _pasted(running.commands)
+        assert "seed.core.gardener.cloud/aws-eu1" in shown
+        assert "shoot.core.gardener.cloud/alpha-00" in shown
         seeds = (await kubectl("get", "seeds")).stdout
         assert seeds.splitlines()[0].split()[:3] == ["NAME", "READY", "LAST"]
-        await kubectl(
-            *("wait", "shoots", "--all", "-n", "garden-alpha", "--timeout=60s"),
-            "--for=jsonpath={.status.lastOperation.state}=Succeeded",
-        )
+        everywhere = ("shoots", "--all", "-n", "garden-alpha", "--timeout=60s")
+        state = "--for=jsonpath={.status.lastOperation.state}=Succeeded"
+        await kubectl("wait", *everywhere, state)
+
         refused = await kubectl("delete", "seed", "gcp-eu2", check=False)
         assert refused.code != 0
         assert "gcp-eu2" in refused.stderr
-        await kubectl("label", "shoot", "-n", "garden-alpha", "alpha-00", "kept=yes")
-    async with _dev(tmp_path / "landscape") as kubectl:
+        refused = await kubectl("apply", "-f", "-", input=_shoot("bad", 1), check=False)
+        assert refused.code != 0
+        assert "spec.provider.workers[0].maximum" in refused.stderr
+        await kubectl("apply", "-f", "-", input=_shoot("good", 3))
+        await _until(
+            kubectl,
+            "shoot/good",
+            "{.status.lastOperation.state}",
+            "Succeeded",
+            "-n=garden-alpha",
+        )
+        await kubectl("label", "shoot", "-n", "garden-alpha", "good", "kept=yes")
+    async with _dev(tmp_path / "landscape") as running:
+        kubectl = running.kubectl
         shoots = (await kubectl("get", "shoots", "-A", "-l", "kept=yes", "-o", "name")).stdout
-        assert shoots.split() == ["shoot.core.gardener.cloud/alpha-00"]
+        assert shoots.split() == ["shoot.core.gardener.cloud/good"]
+        assert len((await kubectl("get", "shoots", "-A", "-o", "name")).stdout.split()) == 61
+        await _switch_failures_on_and_off(kubectl)
+
+
+async def _switch_failures_on_and_off(kubectl: Kubectl) -> None:
+    """A shoot that cannot reconcile, a zone that fails, a seed that goes dark."""
+    alpha = "-n=garden-alpha"
+    simulate = f"{names.SIMULATE}="
+    health = r"{.metadata.labels.shoot\.gardener\.cloud/status}"
+    await kubectl("annotate", "shoot", alpha, "alpha-00", f"{simulate}fail")
+    await _until(kubectl, "shoot/alpha-00", health, "unhealthy", alpha)
+    await kubectl("annotate", "shoot", alpha, "alpha-00", f"{names.SIMULATE}-")
+    await _until(kubectl, "shoot/alpha-00", health, "healthy", alpha)
+    seed = (
+        await kubectl("get", "shoot", alpha, "alpha-00", "-o", "jsonpath={.spec.seedName}")
+    ).stdout
+    await kubectl("annotate", "seed", seed, f"{simulate}zone=any")
+    await _until(kubectl, "shoot/alpha-00", health, "unhealthy", alpha)
+    await kubectl("annotate", "seed", seed, "--overwrite", f"{simulate}dark")
+    dark = "--for=condition=GardenletReady=Unknown"
+    await kubectl("wait", f"seed/{seed}", dark, "--timeout=60s")
+
+
+SMALL = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own, namespace: default}
+---
+apiVersion: core.gardener.cloud/v1beta1
+kind: Seed
+metadata: {name: small}
+spec:
+  provider: {type: local, region: here, zones: [one]}
+  networks: {nodes: 10.0.0.0/16, pods: 10.1.0.0/16, services: 10.2.0.0/16}
+  ingress: {domain: ingress.small.example, controller: {kind: nginx}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "played"),
+    [
+        pytest.param(["--no-local-provider"], False, id="embedded, and nobody plays a gardenlet"),
+        pytest.param(["--api=kube-apiserver"], True, id="kube-apiserver"),
+    ],
+)
+async def test_a_landscape_of_ones_own(tmp_path: Path, flags: list[str], played: bool) -> None:
+    require_parts("etcd", "kubernetes")
+    file = tmp_path / "own.yaml"
+    file.write_text(SMALL)
+    async with _dev(tmp_path / "landscape", f"--landscape={file}", *flags) as running:
+        kubectl = running.kubectl
+        assert (await kubectl("get", "configmap", "own", "-o", "name")).stdout == "configmap/own\n"
+        assert (await kubectl("get", "seeds", "-o", "name")).stdout.split() == [
+            "seed.core.gardener.cloud/small"
+        ]
+        ready = ("wait", "seed/small", "--for=condition=GardenletReady")
+        waited = await kubectl(*ready, f"--timeout={60 if played else 5}s", check=False)
+        assert (waited.code == 0) == played, waited.stderr
 
 
 async def test_a_port_in_use_is_named_with_the_remedy(tmp_path: Path) -> None:
@@ -92,7 +209,8 @@ async def test_a_landscape_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
     require_parts("etcd", "kubernetes", "gardener")
-    async with _dev(tmp_path / "garden", "--api=gardener") as kubectl:
+    async with _dev(tmp_path / "garden", "--api=gardener") as running:
+        kubectl = running.kubectl
         # Ours, and one that gardener-scheduler places.
         for project, shoots in (("alpha", ("shoots", "--all")), ("gamma", ("shoot/gamma-00",))):
             await kubectl(
