@@ -25,7 +25,10 @@ run: setup ## a living landscape on this machine (Ctrl-C stops it)
 
 test: setup ## every test that can run here
 	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory real; fi
-	@$(BIN)/python -m pytest --durations=15
+	@status=0; \
+	$(BIN)/python -m pytest -n auto --durations=10 tests/unit tests/properties || status=1; \
+	$(BIN)/python -m pytest --durations=20 tests/behaviour tests/faults || status=1; \
+	exit $$status
 
 real: setup ## build the real control planes from their Go modules, once
 	@$(BIN)/python -m webhook.planes.build
