@@ -147,7 +147,6 @@ def unreadable(directory: Path) -> dict[str, tuple[dict[str, Any], str]]:
     one, two = (authority.sign_server(["localhost"], now) for _ in "ab")
     torn = Bundle(KeyPair(one.certificate, two.key), authority.certificate)
     write_directory(directory / "torn", torn)
-    (directory / "empty").mkdir()
     (directory / "garbage").write_text("garbage")
     (directory / "kubeconfig").write_text(json.dumps({"clusters": "none"}))
     nowhere = {
@@ -158,13 +157,13 @@ def unreadable(directory: Path) -> dict[str, tuple[dict[str, Any], str]]:
     }
     (directory / "nowhere").write_text(json.dumps(nowhere))
     return {
-        "a broken kubeconfig": ({"kubeconfig": directory / "kubeconfig"}, "kubeconfig"),
-        "no kubeconfig": ({"kubeconfig": directory / "none"}, "name a working kubeconfig"),
+        "a broken kubeconfig": (
+            {"kubeconfig": directory / "kubeconfig"},
+            "name a working kubeconfig",
+        ),
         "no server": ({"kubeconfig": directory / "nowhere"}, "check --kubeconfig"),
         "a port in use": ({"port": 0}, "choose others with --port"),
-        "no certificate": ({"certificate-directory": directory / "empty"}, "mend it"),
         "a torn pair": ({"certificate-directory": directory / "torn"}, "does not belong to"),
-        "no authority": ({"client-ca": directory / "none"}, "cannot read"),
         "a broken authority": ({"admission-client-ca": directory / "garbage"}, "no readable"),
     }
 

@@ -1,0 +1,301 @@
+"""A whole server before whole API servers: what it serves, says and refuses when parts are lost.
+
+Time runs ten times faster for the server than for everybody else, so that its minutes pass.
+"""
+
+import asyncio
+import base64
+import os
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import aiohttp
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from tests.builders import make_shoot
+from tests.faults.meddling import Meddler, meddling
+from tests.faults.registered import BAD, until_registered
+from tests.faults.replicas import eventually
+from tests.mounts import Mount
+from tests.reviews import make_review
+from tests.scripted import fail
+from tests.swift import Served, SwiftClock, serving
+from webhook.api.core import (
+    MutatingWebhookConfiguration,
+    Secret,
+    ValidatingWebhookConfiguration,
+)
+from webhook.api.kinds import kind_of_model
+from webhook.api.meta import ObjectKey
+from webhook.api.shoots import Shoot
+from webhook.cluster.client import Client
+from webhook.cluster.errors import ApiError, InvalidError
+from webhook.controllers.certificates import Store
+from webhook.planes.ports import free_port
+from webhook.runtime.clock import SystemClock
+from webhook.tls.authority import Authority, KeyPair
+from webhook.tls.bundle import Bundle, split
+from webhook.tls.material import Material, Profile
+
+SPEED = 1.0 if os.environ.get("ESPALIER_SOAK") else 10.0
+CONFIGURATIONS = [
+    kind_of_model(MutatingWebhookConfiguration),
+    kind_of_model(ValidatingWebhookConfiguration),
+]
+
+pytestmark = pytest.mark.timeout(0 if SPEED == 1.0 else 180)
+
+
+@asynccontextmanager
+async def detour(garden: Any, directory: Path) -> AsyncIterator[tuple[Meddler, str]]:
+    """A way to the server that a test can block, and a kubeconfig that leads over it."""
+    async with meddling(garden) as (way, _):
+        cluster = {"name": "way", "cluster": {"server": way.address}}
+        context = {"name": "way", "context": {"cluster": "way", "user": "me"}}
+        user = {"name": "me", "user": {}}
+        file = directory / "kubeconfig"
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "way",
+            "clusters": [cluster],
+            "contexts": [context],
+            "users": [user],
+        }
+        file.write_text(yaml.safe_dump(document))
+        yield way, str(file)
+
+
+async def review(served: Served, raw: dict[str, Any]) -> aiohttp.ClientResponse:
+    url = f"https://127.0.0.1:{served.address.port}/validate?timeout=5s"
+    answer = await served.session.post(url, json=make_review(raw, None, "CREATE"), ssl=False)
+    await answer.read()
+    return answer
+
+
+async def says(served: Served, status: int, text: str) -> bool:
+    found = await served.ready()
+    return found[0] == status and text in found[1]
+
+
+SEEDS = "seeds.core.gardener.cloud"
+PATH = "/apis/core.gardener.cloud/v1beta1/seeds"
+
+
+async def test_a_lost_kind_is_named_read_live_and_else_asked_to_come_back_for(
+    garden, api, tmp_path
+) -> None:
+    on_seed = make_shoot("placed", "default", spec={"seedName": "nowhere"})
+    async with detour(garden, tmp_path) as (way, kubeconfig):
+        flags = {"manage_webhooks": "false", "roles": "admission"}
+        async with serving(kubeconfig, SwiftClock(SPEED), **flags) as served:
+            await served.until_ready()
+            assert await served.ready() == (200, "ok")
+            assert (await review(served, on_seed)).status == 200
+            way.block(PATH, fail(503, "ServiceUnavailable"))
+            way.cut()
+            await eventually(partial(says, served, 200, f"stale: {SEEDS}"))
+            assert served.metric("espalier_cache_staleness_seconds", kind=SEEDS) > 10
+            asked = len(way.asked)
+            assert (await review(served, on_seed)).status == 200
+            assert f"{PATH}/nowhere" in {each.path for each in way.asked[asked:]}, "read live"
+            way.block(f"{PATH}/nowhere", fail(503, "ServiceUnavailable"))
+            answer = await review(served, on_seed)
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+            # What does not need the kind is decided as ever.
+            assert (await review(served, BAD)).status == 200
+            way.unblock()
+
+            async def is_well() -> bool:
+                return await served.ready() == (200, "ok")
+
+            await eventually(is_well)
+
+
+async def test_losing_every_watch_for_a_minute_is_not_being_ready(garden, api, tmp_path) -> None:
+    async with detour(garden, tmp_path) as (way, kubeconfig):
+        flags = {"manage_webhooks": "false", "roles": "admission"}
+        async with serving(kubeconfig, SwiftClock(SPEED), **flags) as served:
+            await served.until_ready()
+            way.block("/", fail(503, "ServiceUnavailable"))
+            way.cut()
+            lost = time.monotonic()
+            await eventually(partial(says, served, 503, "every watch is lost"))
+            assert (time.monotonic() - lost) * SPEED > 59
+            way.unblock()
+            await served.until_ready()
+
+
+@dataclass
+class Witness:
+    """Calls webhooks through the API server all the time, and looks at what is served."""
+
+    api: Client
+    port: int
+    refused: int = 0
+    failures: list[str] = field(default_factory=list)
+    published: list[tuple[float, int]] = field(default_factory=list)
+    """When the caBundles first had how many authorities, all of them the same number."""
+    served: list[tuple[float, bytes]] = field(default_factory=list)
+    """When which certificate was first presented to a new connection."""
+
+    async def call(self) -> None:
+        kind = kind_of_model(Shoot)
+        while True:
+            try:
+                await self.api.create(kind, ObjectKey("default", ""), BAD, query={"dryRun": "All"})
+                self.failures.append("nobody refused it")
+            except InvalidError as error:
+                self.refused += "spec.provider.workers[0].maximum" in error.message
+            except ApiError as error:
+                self.failures.append(error.message)
+            await asyncio.sleep(0.02)
+
+    async def look(self) -> None:
+        while True:
+            bundles = await self._bundles()
+            sizes = {len(split(bundle)) for bundle in bundles}
+            if len(sizes) == 1 and (size := sizes.pop()) != self._size:
+                self.published.append((time.monotonic(), size))
+            try:
+                found = await presented(self.port, bundles)
+            except (ssl.SSLError, OSError) as error:
+                self.failures.append(f"not trusted by what is published: {error}")
+            else:
+                if not self.served or self.served[-1][1] != found:
+                    self.served.append((time.monotonic(), found))
+            await asyncio.sleep(0.02)
+
+    @property
+    def _size(self) -> int:
+        return self.published[-1][1] if self.published else 0
+
+    async def _bundles(self) -> list[bytes]:
+        found = set()
+        for kind in CONFIGURATIONS:
+            raw = await self.api.get(kind, ObjectKey("", "espalier"))
+            found |= {each["clientConfig"]["caBundle"] for each in raw["webhooks"]}
+        return [base64.b64decode(each) for each in found]
+
+
+async def presented(port: int, bundles: list[bytes]) -> bytes:
+    """Say which certificate a new connection gets, if each of the bundles vouches for it."""
+    der = b""
+    for bundle in bundles:
+        context = ssl.create_default_context(cadata=bundle.decode())
+        _, writer = await asyncio.open_connection(
+            "127.0.0.1", port, ssl=context, server_hostname="127.0.0.1"
+        )
+        der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+    return der
+
+
+@asynccontextmanager
+async def witnessing(api: Client, port: int) -> AsyncIterator[Witness]:
+    witness = Witness(api, port)
+    tasks = [asyncio.create_task(witness.call()), asyncio.create_task(witness.look())]
+    try:
+        yield witness
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
+async def at_least(number: int, counted: Callable[[], int]) -> None:
+    async def enough() -> bool:
+        return counted() >= number
+
+    await eventually(enough, 60 if SPEED > 1 else 300)
+
+
+def flags_of(port: int, namespace: str) -> dict[str, Any]:
+    return {
+        "namespace": namespace,
+        "port": port,
+        "advertise_url": f"https://127.0.0.1:{port}",
+        "roles": "admission,controllers",
+    }
+
+
+def check_timeline(witness: Witness) -> None:
+    """The overlap was published for a minute before the new leaf, and nobody ever failed."""
+    assert witness.failures == []
+    assert witness.refused > 20
+    overlap = next(at for at, size in witness.published if size == 2)
+    swapped = witness.served[-1][0]
+    assert (swapped - overlap) * SPEED > 59
+
+
+def der_of(pem: bytes) -> bytes:
+    return x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER)
+
+
+async def test_an_authority_is_succeeded_without_a_failed_call(garden, api) -> None:
+    namespace, port, now = f"tls-{uuid4().hex[:8]}", free_port(), datetime.now(UTC)
+    await garden.kubectl("create", "namespace", namespace)
+    service = f"espalier.{namespace}"
+    names = ("127.0.0.1", f"{service}.svc", service, f"{service}.svc.cluster.local")
+    profile = Profile(names, authority_lifetime=timedelta(days=9))
+    store = Store(api, ObjectKey(namespace, "espalier-tls"), profile, SystemClock())
+    old = Material.create(profile, now - timedelta(days=7))  # two thirds of its life are over
+    await api.create(kind_of_model(Secret), store.key, store._encode(old))
+    clock = SwiftClock(SPEED)
+    async with serving(str(garden.kubeconfig), clock, **flags_of(port, namespace)) as served:
+        await served.until_ready()
+        await until_registered(api)
+        async with witnessing(api, port) as witness:
+            await at_least(2, lambda: len(witness.served))
+            await asyncio.sleep(1)
+    new, _ = await store.read()
+    check_timeline(witness)
+    assert [leaf for _, leaf in witness.served] == [
+        der_of(old.leaf.certificate),
+        der_of(new.leaf.certificate),
+    ]
+    assert new.authority.certificate != old.authority.certificate
+    assert served.metric("espalier_leader") == 0, "and it stopped leading when it ended"
+
+
+async def test_mounted_certificates_are_followed_without_a_failed_call(
+    garden, api, tmp_path
+) -> None:
+    namespace, port, now = f"tls-{uuid4().hex[:8]}", free_port(), datetime.now(UTC)
+    one, two = (Authority.create(name, now) for name in ("one", "two"))
+    first, second = (Bundle(one.sign_server(["127.0.0.1"], now), one.certificate) for _ in "ab")
+    third = Bundle(two.sign_server(["127.0.0.1"], now), two.certificate)
+    torn = Bundle(KeyPair(second.pair.certificate, first.pair.key), one.certificate)
+    mount = Mount(tmp_path / "mount", first)
+    flags = flags_of(port, namespace) | {"certificate_directory": mount.directory}
+    async with serving(str(garden.kubeconfig), SwiftClock(SPEED), **flags) as served:
+        await served.until_ready()
+        await until_registered(api)
+        async with witnessing(api, port) as witness:
+            await at_least(1, lambda: len(witness.served))
+            mount.swap(torn)
+            await at_least(1, lambda: int(served.metric("espalier_certificate_read_errors_total")))
+            assert len(witness.served) == 1, "what is torn is not served"
+            mount.swap(second)
+            await at_least(2, lambda: len(witness.served))
+            mount.swap(third)
+            await at_least(3, lambda: len(witness.served))
+            await asyncio.sleep(1)
+    check_timeline(witness)
+    assert [leaf for _, leaf in witness.served] == [
+        der_of(bundle.pair.certificate) for bundle in (first, second, third)
+    ]
