@@ -293,12 +293,15 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
     beside, here = Beside(garden, tmp_path), ("-n", "garden-local")
     await beside.install()
     await beside.start()
-    met, waiting = make_garden_shoot("met"), make_garden_shoot("waiting", schedulerName="espalier")
+    met, waiting = (
+        make_garden_shoot("visited"),
+        make_garden_shoot("waiting", schedulerName="espalier"),
+    )
     await garden.kubectl("create", "-f", "-", input=[met, waiting])
     purpose = json.dumps({"spec": {"purpose": "development"}})
-    await garden.kubectl("patch", "shoot/met", *here, "--type=merge", "-p", purpose)
+    await garden.kubectl("patch", "shoot/visited", *here, "--type=merge", "-p", purpose)
     for what in ("label", "annotate"):
-        await garden.kubectl(what, "shoot/met", "-n", "garden-local", f"{names.PREFIX}mine=x",
+        await garden.kubectl(what, "shoot/visited", "-n", "garden-local", f"{names.PREFIX}mine=x",
                              "--field-manager=espalier")  # fmt: skip
     await garden.kubectl("annotate", "shoot/waiting", "-n", "garden-local",
                          f"{names.REGION_AFFINITY}=preferred")  # fmt: skip
@@ -309,7 +312,7 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
         assert (code, complaint) == (0, "")
     finally:
         await beside.stop()
-    assert "cleaned shoot/garden-local/met" in printed
+    assert "cleaned shoot/garden-local/visited" in printed
     assert f"waiting keeps {names.REGION_AFFINITY}, which Espalier did not write" in printed
     await garden.kubectl("create", "-f", "-", input=make_garden_shoot("never"))
     await garden.kubectl(
@@ -317,7 +320,7 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
     )
 
     async def are_alike() -> bool:  # once Gardener's own controllers have seen both
-        return await _plain(beside, "met") == await _plain(beside, "never")
+        return await _plain(beside, "visited") == await _plain(beside, "never")
 
     await until(are_alike)
     kinds = "clusterroles,clusterrolebindings,roles,rolebindings,crds,priorityclasses"
