@@ -156,11 +156,14 @@ class Records:
         self, record: Record, model: type[Object], version: str, seconds: float
     ) -> Record:
         """Find out whether a version that does not come can come at all."""
-        selection = Selection(kind_of_model(model))
-        async with asyncio.timeout(seconds):
-            page = await self._client.page(selection, limit=1)
+        lagging = f"our cache of {model.__name__}s is older than the pool's record"
+        try:
+            async with asyncio.timeout(seconds):
+                page = await self._client.page(Selection(kind_of_model(model)), limit=1)
+        except TimeoutError as error:
+            raise BusyError(lagging) from error
         if ordinal(page.version) >= ordinal(version):
-            raise BusyError(f"our cache of {model.__name__}s is older than the pool's record")
+            raise BusyError(lagging)
         # No server will ever show that version: its data was restored from a backup.
         fields = {"pool": record.key.name, "kind": model.__name__, "version": version}
         logger.warning("record is newer than the cluster, as after a restore", extra=fields)

@@ -88,6 +88,17 @@ async def test_a_server_that_has_not_seen_what_is_settled_grants_nothing() -> No
     assert seed.sizes() == [1, 2, 1]
 
 
+async def test_a_record_that_is_newer_than_the_cluster_is_from_before_a_restore() -> None:
+    seed, server, clock = _with(1, 0, 0)
+    empty = poolrecord.Record(server.group(1).pool.key)
+    future = poolrecord.see(empty, MachineDeployment.__name__, "999")
+    await server.records.change(future.key, lambda _record: (future, None), 1)
+    growing = asyncio.create_task(server.resizer.increase(server.group(1), 2))
+    await clock.advance(2)
+    assert await growing == 2
+    assert seed.record().seen_through[MachineDeployment.__name__] != "999"
+
+
 async def test_a_backward_compatible_group_stays_within_its_share() -> None:
     seed, clock = Seed(), FakeClock()
     seed.add_pool(0, 0, 0)
