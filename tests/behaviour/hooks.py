@@ -153,7 +153,8 @@ async def serving(
     hooks = Hooks(session, "", bundle)
     application = web.Application(client_max_size=8 * 1024 * 1024)
     application.router.add_post("/{path:.*}", hooks.serve)
-    runner = web.AppRunner(application, access_log=None)
+    # Who hangs is let go when the API server hangs up.
+    runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
     await site.start()
