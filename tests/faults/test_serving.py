@@ -4,13 +4,10 @@ Time runs ten times faster for the server than for everybody else, so that its m
 """
 
 import asyncio
-import base64
 import os
-import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -27,32 +24,24 @@ from tests.builders import make_shoot
 from tests.faults.meddling import Meddler, meddling
 from tests.faults.registered import BAD, until_registered
 from tests.faults.replicas import eventually
+from tests.faults.witness import Witness, witnessing
 from tests.mounts import Mount
 from tests.reviews import make_review
 from tests.scripted import fail
 from tests.swift import Served, SwiftClock, serving
 from webhook.api.core import (
-    MutatingWebhookConfiguration,
     Secret,
-    ValidatingWebhookConfiguration,
 )
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
-from webhook.api.shoots import Shoot
-from webhook.cluster.client import Client
-from webhook.cluster.errors import ApiError, InvalidError
 from webhook.controllers.certificates import Store
 from webhook.planes.ports import free_port
 from webhook.runtime.clock import SystemClock
 from webhook.tls.authority import Authority, KeyPair
-from webhook.tls.bundle import Bundle, split
+from webhook.tls.bundle import Bundle
 from webhook.tls.material import Material, Profile
 
 SPEED = 1.0 if os.environ.get("ESPALIER_SOAK") else 10.0
-CONFIGURATIONS = [
-    kind_of_model(MutatingWebhookConfiguration),
-    kind_of_model(ValidatingWebhookConfiguration),
-]
 
 pytestmark = pytest.mark.timeout(0 if SPEED == 1.0 else 180)
 
@@ -135,86 +124,6 @@ async def test_losing_every_watch_for_a_minute_is_not_being_ready(garden, api, t
             assert (time.monotonic() - lost) * SPEED > 59
             way.unblock()
             await served.until_ready()
-
-
-@dataclass
-class Witness:
-    """Calls webhooks through the API server all the time, and looks at what is served."""
-
-    api: Client
-    port: int
-    refused: int = 0
-    failures: list[str] = field(default_factory=list)
-    published: list[tuple[float, int]] = field(default_factory=list)
-    """When the caBundles first had how many authorities, all of them the same number."""
-    served: list[tuple[float, bytes]] = field(default_factory=list)
-    """When which certificate was first presented to a new connection."""
-
-    async def call(self) -> None:
-        kind = kind_of_model(Shoot)
-        while True:
-            try:
-                await self.api.create(kind, ObjectKey("default", ""), BAD, query={"dryRun": "All"})
-                self.failures.append("nobody refused it")
-            except InvalidError as error:
-                self.refused += "spec.provider.workers[0].maximum" in error.message
-            except ApiError as error:
-                self.failures.append(error.message)
-            await asyncio.sleep(0.02)
-
-    async def look(self) -> None:
-        while True:
-            bundles = await self._bundles()
-            sizes = {len(split(bundle)) for bundle in bundles}
-            if len(sizes) == 1 and (size := sizes.pop()) != self._size:
-                self.published.append((time.monotonic(), size))
-            try:
-                found = await presented(self.port, bundles)
-            except (ssl.SSLError, OSError) as error:
-                self.failures.append(f"not trusted by what is published: {error}")
-            else:
-                if not self.served or self.served[-1][1] != found:
-                    self.served.append((time.monotonic(), found))
-            await asyncio.sleep(0.02)
-
-    @property
-    def _size(self) -> int:
-        return self.published[-1][1] if self.published else 0
-
-    async def _bundles(self) -> list[bytes]:
-        found = set()
-        for kind in CONFIGURATIONS:
-            raw = await self.api.get(kind, ObjectKey("", "espalier"))
-            found |= {each["clientConfig"]["caBundle"] for each in raw["webhooks"]}
-        return [base64.b64decode(each) for each in found]
-
-
-async def presented(port: int, bundles: list[bytes]) -> bytes:
-    """Say which certificate a new connection gets, if each of the bundles vouches for it."""
-    der = b""
-    for bundle in bundles:
-        context = ssl.create_default_context(cadata=bundle.decode())
-        _, writer = await asyncio.open_connection(
-            "127.0.0.1", port, ssl=context, server_hostname="127.0.0.1"
-        )
-        der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        writer.close()
-    return der
-
-
-@asynccontextmanager
-async def witnessing(api: Client, port: int) -> AsyncIterator[Witness]:
-    witness = Witness(api, port)
-    tasks = [asyncio.create_task(witness.call()), asyncio.create_task(witness.look())]
-    try:
-        yield witness
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-    for task in tasks:
-        if not task.cancelled():
-            task.result()
 
 
 async def at_least(number: int, counted: Callable[[], int]) -> None:
