@@ -53,7 +53,8 @@ async def roll_with_two_more_and_one_less(fleet: Fleet) -> None:
     await fleet.roll("both", "second")
     await fleet.until(lambda: fleet.has_rolled("both", "second", 6), ROLL_SECONDS, "both rolled")
     moments = check(fleet, mark, "both", surge=2, unavailable=1)
-    assert max(each.existing for each in moments) <= 8
+    # A machine that drains never stops growth up to the replicas, so it may exist besides.
+    assert max(each.existing for each in moments) <= 9
 
 
 async def roll_with_one_less_only(fleet: Fleet) -> None:
