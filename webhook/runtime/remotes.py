@@ -22,6 +22,7 @@ MOST = 64
 """Clients that are kept; whoever was not used for longest goes first."""
 
 
+_FILE: Final = "kubeconfig"
 _USER: Final = frozenset(
     {"token", "client-certificate-data", "client-key-data", "username", "password"}
 )
@@ -82,9 +83,9 @@ class Pool:
     async def _connect(self, kubeconfig: str) -> tuple[AsyncExitStack, Client, Writer]:
         require_plain(kubeconfig)
         async with AsyncExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="espalier-"))
-            path = Path(folder) / "kubeconfig"
-            await asyncio.to_thread(_write_private, path, kubeconfig)
+            folder = await asyncio.to_thread(_write_private, kubeconfig)
+            stack.push_async_callback(asyncio.to_thread, folder.cleanup)
+            path = Path(folder.name) / _FILE
             try:
                 access = await config.load(str(path))
             except ConfigError as error:
@@ -114,6 +115,10 @@ def require_plain(kubeconfig: str) -> None:
                 )
 
 
-def _write_private(path: Path, text: str) -> None:
+def _write_private(kubeconfig: str) -> tempfile.TemporaryDirectory[str]:
+    """Keep a kubeconfig where nobody else can read it, for as long as its client lives."""
+    folder = tempfile.TemporaryDirectory(prefix="espalier-")
+    path = Path(folder.name) / _FILE
     path.touch(mode=0o600)
-    path.write_text(text)
+    path.write_text(kubeconfig)
+    return folder
