@@ -18,6 +18,7 @@ from tests.behaviour.tortoises import AUTOSCALERS, TORTOISES, VPAS, StandIn, pla
 from tests.behaviour.waiting import eventually
 from tests.faults.proxy import Proxy, proxy
 from tests.faults.replicas import Replica
+from tests.faults.replicas import eventually as until
 from webhook.api import names
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
@@ -254,6 +255,17 @@ class Shop:
             return notes.ANNOTATION not in obj["metadata"].get("annotations", {})
 
         await self.until(AUTOSCALERS, "horizontalpodautoscalers", is_free, seconds)
+
+    async def until_put(self, times: int) -> None:
+        """Wait until Tortoise has put its autoscaler so many times more."""
+        standin = self.estate.standin
+        assert standin is not None
+        last = standin.puts[self.namespace] + times
+
+        async def put() -> bool:
+            return standin.puts[self.namespace] >= last
+
+        await until(put, 60)
 
     async def until_unlabelled(self, seconds: float = 100) -> None:
         def bare(state: Any) -> bool:
