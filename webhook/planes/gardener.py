@@ -27,7 +27,7 @@ PROJECT = "local"
 PROJECT_NAMESPACE = "garden-local"
 
 _PATIENCE = 60.0
-_APPLY = ("apply", "--server-side", "--force-conflicts", "--field-manager=espalier-planes")
+_APPLY = ("apply", "--server-side", "--force-conflicts", "--field-manager=planes")
 
 
 class GardenerApiserver(Process):
@@ -133,6 +133,16 @@ class Gardener(Kubernetes):
         await self.kubectl(*_APPLY, "-f", "-", input=manifests)
         names = [f"apiservice/{version}.{group}" for group, version in API_VERSIONS]
         await self.kubectl("wait", "--for=condition=Available", *names, f"--timeout={_PATIENCE}s")
+        # Discovery follows availability; controllers that start before it give up at once.
+        async with asyncio.timeout(_PATIENCE):
+            for group in dict.fromkeys(group for group, _ in API_VERSIONS):
+                while not await self._is_discovered(group):  # noqa: ASYNC110  nobody tells
+                    await asyncio.sleep(0.2)
+
+    async def _is_discovered(self, group: str) -> bool:
+        asked = ("api-resources", f"--api-group={group}", "--cached=false", "-o", "name")
+        done = await self.kubectl(*asked, check=False)
+        return done.code == 0 and bool(done.stdout.strip())
 
     async def _furnish(self) -> None:
         manifests: list[Manifest] = [
