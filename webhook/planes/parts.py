@@ -32,12 +32,13 @@ class Part:
     stamped: bool = True
     """Whether the commands tell their version by k8s.io/component-base."""
 
-    home: Path = SOURCES
+    home: Path | None = None
+    """Where the folder is instead of `real/`."""
 
     @property
     def folder(self) -> Path:
         """Where the module's sources are."""
-        return self.home / self.name
+        return (self.home or SOURCES) / self.name
 
     @property
     def binaries(self) -> tuple[str, ...]:
