@@ -102,7 +102,7 @@ async def restricted(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
     parser = argparse.ArgumentParser()
     manifests.add_arguments(parser)
-    manifests.run(parser.parse_args(["--standalone"]))
+    await asyncio.to_thread(manifests.run, parser.parse_args(["--standalone"]))
     printed = capsys.readouterr().out
     async with Kubernetes(tmp_path / "garden", durable=False) as garden:
         await garden.kubectl("apply", "--server-side", "-f", "-", input=printed)
@@ -140,9 +140,6 @@ async def test_generated_rights_suffice_for_both_ways_to_the_garden(restricted, 
             contact.write_bytes(base64.b64decode(found["data"]["kubeconfig"]))
             if mechanism == "ServiceAccount":
                 await _meets_the_garden(restricted, contact, name)
-            await restricted.kubectl("delete", "managedseed", name, "-n", "garden", "--wait=false")
-            gone = ("managedseed", name, "-n", "garden")
-            await until(restricted.kubectl, lambda found: found is None, *gone)
 
 
 async def _register(garden: Kubernetes, cluster: Embedded, name: str, mechanism: str) -> None:
