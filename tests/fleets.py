@@ -334,9 +334,10 @@ class Site:
             ports,
             f"--identity={name}",
             "--roles=admission,controllers",
-            "--lease-duration=3",
-            "--renew-deadline=2",
-            "--retry-period=0.3",
+            # Long, so that a busy machine is not taken for a lost leader.
+            "--lease-duration=15",
+            "--renew-deadline=12",
+            "--retry-period=0.5",
             *flags,
         )
 

@@ -22,6 +22,9 @@ AWAY_SECONDS = 20 if IN_SOAK else 8
 HELD_SECONDS = 3.0
 ROLL_SECONDS = 120
 
+SHORT = ("--lease-duration=4", "--renew-deadline=3", "--retry-period=0.3")
+"""Whoever is killed is replaced soon."""
+
 pytestmark = [
     pytest.mark.timeout(3600 if IN_SOAK else 400),
     pytest.mark.asyncio(loop_scope="module"),
@@ -48,7 +51,7 @@ async def roll(fleet: Fleet, pool: str, size: int, image: str = "second") -> Non
 
 
 async def test_while_we_are_away_nothing_rolls_and_afterwards_it_goes_on(place: Site) -> None:
-    server = place.espalier("away")
+    server = place.espalier("away", *SHORT)
     await server.start()
     try:
         async with place.fleet("away") as fleet:
@@ -183,7 +186,7 @@ async def _hold_now_and_then(way: Proxy) -> None:
 
 async def test_a_kill_after_every_write_of_a_roll_loses_and_passes_nothing(place: Site) -> None:
     async with proxy(place.server, place.folder, "killed") as way:
-        server = place.espalier("killed", kubeconfig=way.kubeconfig)
+        server = place.espalier("killed", *SHORT, kubeconfig=way.kubeconfig)
         await server.start()
         try:
             async with place.fleet("killed") as fleet:
