@@ -121,7 +121,7 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
     await landscape.until_told("Progressing", "False", "Paused")
     assert order == []
     # Slow enough for somebody to break a shoot while the first replica is being updated.
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(seconds=4))
+    monkeypatch.setattr(gardenlet, "PACE", timedelta(seconds=12))
     assert await landscape.rollout("resume", f"mss/{name}") == 0
 
     async def begun() -> Any:
