@@ -113,11 +113,15 @@ class Elector:
 
     async def _keep_renewing(self, work: asyncio.Task[None]) -> None:
         """Renew until that fails for too long or someone else holds the Lease."""
+        stopped = False
 
         def stop() -> None:
+            nonlocal stopped
+            stopped = True
             work.cancel()
 
-        while self.is_leading:
+        # A renewal that is answered too late may still count, but the work has ended by then.
+        while self.is_leading and not stopped:
             # The work ends in time even if a call below should never return.
             timer = self._clock.call_later(self._time_left(), stop)
             try:

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, contextmanager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from tests.clocks import FakeClock, settle
 from webhook.api.meta import Draft, Raw
@@ -75,6 +76,21 @@ class Wire:
         written = self.server.write(lease)
         await self._travel(self.hangs_after)
         return written
+
+
+class LateWire(Wire):
+    """Answers nothing until a moment before the leader's time is over, and then a moment after."""
+
+    late_at = 0.0
+
+    @override
+    async def replace(self, lease: Draft) -> Raw:
+        left = self.late_at - self.clock.monotonic()
+        if left > 0.0075:
+            raise LockError("connection refused")
+        if left > 0:
+            await self.clock.sleep(left + 0.0004)
+        return await super().replace(lease)
 
 
 class Candidate:
@@ -324,3 +340,18 @@ def test_no_two_ever_believe_that_they_lead_whatever_hangs(
                         assert candidate.leads or not candidate.working
 
     asyncio.run(scenario())
+
+
+async def test_a_renewal_that_is_answered_too_late_starts_the_work_anew() -> None:
+    clock = FakeClock()
+    candidate = Candidate("a", Server(), clock)
+    wire = candidate.wire = LateWire(candidate.wire.server, clock)
+    timing = Timing(lease_duration=15, renew_deadline=10, retry_period=0.004)
+    candidate.elector = Elector(wire, "a", timing, clock)
+    wire.late_at = 10.0
+    async with running(candidate):
+        assert candidate.working
+        await clock.advance(10.2)
+        assert candidate.leads
+        assert candidate.working
+        assert [leading for _, leading in candidate.changes] == [True, False, True]
