@@ -64,7 +64,8 @@ class KindStatus:
 class _Watched:
     """One kind with all that keeps it."""
 
-    def __init__(self, informer: Informer[Any], reflector: Reflector) -> None:
+    def __init__(self, selection: Selection, informer: Informer[Any], reflector: Reflector) -> None:
+        self.selection = selection
         self.informer = informer
         self.reflector = reflector
         self.standing = reflector.standing
@@ -94,7 +95,7 @@ class Cache:
             informer: Informer[Any] = Informer(selection.kind, self.memory, pacer)
             reflector = Reflector(client, selection, informer, clock, pacer=pacer, timing=timing)
             reflector.standing.on_change = self._note_change
-            self._watched[selection.kind.model] = _Watched(informer, reflector)
+            self._watched[selection.kind.model] = _Watched(selection, informer, reflector)
         self._synced = asyncio.Event()
         self._unserved: frozenset[type[Object]] = frozenset()
         self._withheld: frozenset[type[Object]] = frozenset()
@@ -154,6 +155,11 @@ class Cache:
 
     def watches(self, model: type[Object]) -> bool:
         return model in self._watched
+
+    def covers(self, model: type[Object], key: ObjectKey) -> bool:
+        """Tell whether an object would be seen: of some kinds only a few are followed."""
+        watched = self._watched.get(model)
+        return watched is not None and watched.selection.may_hold(key)
 
     def peek(self, model: type[T], key: ObjectKey) -> T | None:
         """Give an object as memory holds it now, outside any decision."""

@@ -28,6 +28,9 @@ class Request(NamedTuple):
     content_type: str = _JSON
 
 
+_BY_NAME: Final = "metadata.name="
+
+
 class Selection(NamedTuple):
     """The objects of a kind that are of interest: all of them, or of one namespace, or labelled."""
 
@@ -44,6 +47,12 @@ class Selection(NamedTuple):
     def query(self) -> Query:
         selectors = {"labelSelector": self.labels, "fieldSelector": self.fields}
         return {name: value for name, value in selectors.items() if value}
+
+    def may_hold(self, key: ObjectKey) -> bool:
+        """Tell whether an object of that key can be among them; its labels may still say no."""
+        wanted = self.fields.removeprefix(_BY_NAME)
+        is_named = wanted in (self.fields, key.name)
+        return is_named and self.namespace in ("", key.namespace)
 
 
 class NotPutError(ValueError):

@@ -18,7 +18,7 @@ _LOOK_AGAIN = 0.05
 class Seer(Protocol):
     """What the cache tells about what it has seen."""
 
-    def watches(self, model: type[Object]) -> bool: ...
+    def covers(self, model: type[Object], key: ObjectKey) -> bool: ...
 
     def wait_seen(self, model: type[Object], version: str) -> Awaitable[None]: ...
 
@@ -43,7 +43,7 @@ class Expectations:
 
     def expect(self, key: ObjectKey, written: Written) -> None:
         """Wait for this write before the key is planned again; one that nobody watches is not."""
-        if self._cache.watches(written.kind.model):
+        if self._cache.covers(written.kind.model, written.key):
             self._unseen.setdefault(key, []).append(written)
 
     async def settle(self, key: ObjectKey) -> None:

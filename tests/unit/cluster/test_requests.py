@@ -136,3 +136,22 @@ def test_deletions_carry_their_preconditions(
     options = msgspec.json.decode(request.body or b"")
     assert options["propagationPolicy"] == "Background"
     assert options.get("preconditions") == preconditions
+
+
+@pytest.mark.parametrize(
+    ("selection", "holds"),
+    [
+        pytest.param(Selection(CONFIG_MAP), True, id="all of a kind"),
+        pytest.param(Selection(CONFIG_MAP, "garden"), True, id="of its namespace"),
+        pytest.param(Selection(CONFIG_MAP, "kube-system"), False, id="of another namespace"),
+        pytest.param(
+            Selection(CONFIG_MAP, "garden", fields="metadata.name=x"), True, id="its very name"
+        ),
+        pytest.param(
+            Selection(CONFIG_MAP, "garden", fields="metadata.name=y"), False, id="another name"
+        ),
+        pytest.param(Selection(CONFIG_MAP, labels="a=b"), True, id="labels are not known"),
+    ],
+)
+def test_what_a_selection_can_hold(selection: Selection, holds: bool) -> None:
+    assert selection.may_hold(ObjectKey("garden", "x")) is holds

@@ -46,12 +46,13 @@ class Bench:
         self.world.put(MAPS, {"metadata": {"namespace": "garden", "name": "one"}})
         self.elsewhere = Elsewhere(clock)
         metrics = Metrics()
+        self.expectations = Expectations(self.world, clock)
         self.reconciler = Reconciler(
             Controller("maps", ConfigMap, plan),
             self.world,
             Writer(self.world, metrics),
             Recorder(self.world, "test", clock, metrics),
-            Expectations(self.world, clock),
+            self.expectations,
             self.elsewhere,
         )
 
@@ -184,3 +185,11 @@ def test_a_kubeconfig_from_a_secret_may_not_reach_into_this_machine(
 
 def test_a_kubeconfig_with_inline_credentials_is_fine() -> None:
     require_plain("users: [{user: {token: t}}]\nclusters: [{cluster: {server: 'https://x'}}]")
+
+
+async def test_a_write_that_no_watch_will_show_is_not_waited_for() -> None:
+    elsewhere = {"metadata": {"namespace": "elsewhere", "name": "two"}}
+    bench = Bench(lambda _obj, _snapshot: Plan((Create(MAPS, elsewhere),)))
+    await bench.reconciler.reconcile(KEY)
+    assert ("create", "ConfigMap elsewhere/two") in bench.world.calls
+    assert len(bench.expectations) == 0

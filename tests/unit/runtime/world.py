@@ -31,6 +31,7 @@ class World:
         self.calls: list[tuple[str, str]] = []
         self.fails: list[ApiError] = []
         self.asked: list[str] = []
+        self.unseen_namespace = "elsewhere"
         self._version = 0
         self._seen = 0
         self._undelivered: list[tuple[int, Kind, ObjectKey, Draft | None]] = []
@@ -168,6 +169,9 @@ class World:
 
     def watches(self, model: type[Object]) -> bool:
         return model in self.memory
+
+    def covers(self, model: type[Object], key: ObjectKey) -> bool:
+        return self.watches(model) and key.namespace != self.unseen_namespace
 
     def peek(self, model: type[T], key: ObjectKey) -> T | None:
         return self.memory.get(model, key)
