@@ -26,6 +26,10 @@ ASK_SECONDS = 10.0
 """How long the API server has to answer what a plan could not find in the cache."""
 
 
+ROUNDS = 4
+"""How often the answers to a plan's questions may lead to further ones."""
+
+
 class Result(NamedTuple):
     """How a reconciliation ended when it did not fail."""
 
@@ -67,17 +71,23 @@ class Reconciler:
     async def reconcile(self, key: ObjectKey) -> Result:
         """Look, plan, act; our own earlier writes for the key are seen before we look."""
         await self._expectations.settle(key)
-        snapshot = self._cache.snapshot()
-        planned = self._look(key, snapshot)
-        if isinstance(planned, Plan) and snapshot.questions:
-            # Asked once: what the second plan still misses, it must do without.
-            answers = await self._cache.answer(snapshot.questions, ASK_SECONDS)
-            planned = self._look(key, self._cache.snapshot(answers))
+        planned = await self._decide(key)
         if isinstance(planned, Result):
             return planned
         if not await self._carry_out(key, planned):
             return Result(PAUSE, "waiting")
         return Result(planned.requeue_after, again=planned.again, measures=planned.measures)
+
+    async def _decide(self, key: ObjectKey) -> Plan | Result:
+        """Plan with all that the plan asks for: an answer may lead to the next question."""
+        answers: Answers = {}
+        for _ in range(ROUNDS):
+            snapshot = self._cache.snapshot(answers)
+            planned = self._look(key, snapshot)
+            if isinstance(planned, Result) or not snapshot.questions:
+                return planned
+            answers = {**answers, **await self._cache.answer(snapshot.questions, ASK_SECONDS)}
+        raise RuntimeError(f"the plan for {key} asks again and again")
 
     def _look(self, key: ObjectKey, snapshot: Snapshot) -> Plan | Result:
         obj = snapshot.get(self._model, key)

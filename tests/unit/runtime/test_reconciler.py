@@ -76,6 +76,35 @@ async def test_what_the_cache_does_not_follow_is_asked_for_once() -> None:
     assert ("create", "ConfigMap garden/two") in bench.world.calls
 
 
+async def test_an_answer_may_lead_to_the_next_question() -> None:
+    def plan(_obj: ConfigMap, snapshot: Snapshot) -> Plan:
+        first = snapshot.look_up(Secret, KEY)
+        second = snapshot.look_up(Secret, ObjectKey("garden", "two")) if first else None
+        return Plan((make("three"),) if second is not None else ())
+
+    bench = Bench(plan)
+    for name in ("one", "two"):
+        bench.world.put(SECRETS, {"metadata": {"namespace": "garden", "name": name}})
+    await bench.reconciler.reconcile(KEY)
+    assert bench.world.asked == ["Secret garden/one", "Secret garden/two"]
+    assert ("create", "ConfigMap garden/three") in bench.world.calls
+
+
+async def test_a_plan_that_never_stops_asking_is_not_carried_out() -> None:
+    def plan(_obj: ConfigMap, snapshot: Snapshot) -> Plan:
+        for number in range(9):
+            if snapshot.look_up(Secret, ObjectKey("garden", f"s{number}")) is None:
+                break
+        return Plan((make("two"),))
+
+    bench = Bench(plan)
+    for number in range(9):
+        bench.world.put(SECRETS, {"metadata": {"namespace": "garden", "name": f"s{number}"}})
+    with pytest.raises(RuntimeError, match="asks again and again"):
+        await bench.reconciler.reconcile(KEY)
+    assert ("create", "ConfigMap garden/two") not in bench.world.calls
+
+
 def refusing(*actions: Action) -> Planner:
     def told(refusal: Refusal) -> Iterator[Action]:
         yield Patch(MAPS, KEY, {"data": {"why": refusal.message}}, "")
