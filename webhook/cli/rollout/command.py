@@ -184,7 +184,8 @@ async def _try_undo(args: argparse.Namespace, sets: Sets, console: Console) -> i
     if present is not None and present.name == wanted.name:
         console.print(f"skipped: the set already has revision {wanted.revision}", markup=False)
         return 0
-    wanted = _without_lowering(args, data, wanted)
+    if args.keep_versions or await sets.is_beside_gardener():
+        wanted = _without_lowering(args, data, wanted)
     difference = differences.unified(present, wanted)
     if args.dry_run:
         _print(console, difference, "diff")

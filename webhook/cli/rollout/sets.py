@@ -66,13 +66,14 @@ class Sets:
     async def pause(self, owner: ManagedSeedSet, paused: bool) -> None:
         """Hold updates back, or let them go on; beside a Gardener by an annotation."""
         change: dict[str, Any] = {"spec": {"paused": paused}}
-        if await self._is_beside_gardener():
+        if await self.is_beside_gardener():
             told = {names.PAUSED: "true" if paused else None}
             change = {"metadata": {"annotations": told}}
         change.setdefault("metadata", {})["uid"] = owner.uid
         await self._client.patch(_SET, self.key, change, query=_QUERY)
 
-    async def _is_beside_gardener(self) -> bool:
+    async def is_beside_gardener(self) -> bool:
+        """Tell whether Gardener serves these kinds, and judges what is written."""
         kind = kind_of_model(APIService)
         try:
             found = await self._client.get(kind, _GARDENER)
