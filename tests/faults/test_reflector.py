@@ -315,6 +315,7 @@ async def test_an_aggregated_api_that_is_down_holds_nothing_up(real_server) -> N
             await client.delete(SERVICES, ObjectKey("", service["metadata"]["name"]))
             await client.create(DEFINITIONS, ObjectKey("", ""), define(kind))
             await eventually(lambda: not cache.stale_kinds, 60)
+            await eventually_served(client, kind)
             await create(client, kind, "oak")
             await eventually(lambda: names(cache) == {"oak"})
         await uninstall(client, kind)
