@@ -263,7 +263,8 @@ async def test_a_virtual_garden_and_its_runtime_cluster_get_their_own_parts(gard
     await garden.kubectl("create", "namespace", "espalier-system")
     for printed in (for_garden, for_runtime):
         await garden.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed)
-    await garden.kubectl("delete", "namespace", "espalier-system", "--wait=false")
+    # Installing again into a namespace that is still going would be refused.
+    await garden.kubectl("delete", "namespace", "espalier-system", "--timeout=60s")
 
 
 async def test_definitions_that_an_aggregated_api_covers_are_named(garden, tmp_path, capsys):

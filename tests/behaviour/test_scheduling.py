@@ -151,10 +151,13 @@ async def test_ledgers_are_empty_enough_and_shoots_are_counted_once(stage):
 
 async def test_what_if(stage):
     await stage.create(stage.seed("here"))
-    await eventually(lambda: _sees_seed(stage, "here"))
     shoot = read(Shoot, stage.shoot("not-there"))
-    told = explain.explain(shoot, Landscape(), stage.scheduling.cache.snapshot())
-    assert told.seed == stage.name("here")
+
+    def told():
+        snapshot = stage.scheduling.cache.snapshot()
+        return explain.explain(shoot, Landscape(), snapshot).seed == stage.name("here")
+
+    await eventually(told)
 
 
 async def _is_placed(stage, name):
@@ -167,8 +170,3 @@ async def _is_not_pending(stage, name):
 
 async def _count(stage, seed, count):
     return [*(await stage.placements()).values()].count(seed) == count
-
-
-def _sees_seed(stage, name):
-    snapshot = stage.scheduling.cache.snapshot()
-    return snapshot.get(Seed, ObjectKey("", stage.name(name))) is not None
