@@ -103,7 +103,8 @@ class Queue(Generic[K]):
         self._due[key] = (at, priority)
         self._sequence += 1
         heapq.heappush(self._heap, (at, self._sequence, key))
-        self._arm()
+        if self._timer is None or self._heap[0][1] == self._sequence:
+            self._arm()
 
     def retry(self, key: K, priority: int = NORMAL) -> float:
         """Ask for work on a key that failed, after its own growing delay, and say that delay."""

@@ -37,6 +37,9 @@ class Lookup(Generic[T]):
         behind = self._objects.get(value)
         return tuple(behind.values()) if behind else ()
 
+    def has(self, value: str) -> bool:
+        return value in self._objects
+
     def _remove(self, key: ObjectKey, values: Iterable[str]) -> None:
         for value in values:
             behind = self._objects[value]

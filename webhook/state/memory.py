@@ -97,6 +97,17 @@ class Memory:
         )
         return tuple(obj for objects in found for obj in objects)
 
+    def has(self, index: Index[T], value: str) -> bool:
+        """Tell whether an index leads anywhere, at the same cost for one object and for many."""
+        whole = self._kinds.get(index.model)
+        if whole is not None:
+            return whole.store.has(index.name, value)
+        return any(
+            overlay.store.has(index.name, value)
+            for model, overlay in self._kinds.items()
+            if issubclass(model, index.model)
+        )
+
     def total(self, total: Total[T], group: str) -> Vector:
         return self.store(total.model).total(total.name, group)
 

@@ -110,6 +110,10 @@ class Snapshot:
     def by_index(self, index: Index[T], value: str) -> tuple[T, ...]:
         return self._memory_of(index.model).by_index(index, value)
 
+    def has(self, index: Index[T], value: str) -> bool:
+        """Tell whether `by_index` would give anything, without gathering it."""
+        return self._memory_of(index.model).has(index, value)
+
     def children(self, model: type[T], owner: Object) -> tuple[T, ...]:
         """List the objects of a kind that belong to another object."""
         store = self._memory_of(model).store(model)

@@ -87,6 +87,9 @@ class Store(Generic[T]):
     def by_index(self, name: str, value: str) -> tuple[T, ...]:
         return self._lookups[name].get(value)
 
+    def has(self, name: str, value: str) -> bool:
+        return self._lookups[name].has(value)
+
     def total(self, name: str, group: str) -> Vector:
         return self._tallies[name].get(group)
 

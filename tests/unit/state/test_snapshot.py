@@ -37,6 +37,8 @@ def test_a_snapshot_of_plain_objects_answers_every_read() -> None:
     assert snapshot.get(Shoot, ObjectKey("garden", "elm")) is None
     assert [*snapshot.list(Seed)] == [SEED]
     assert snapshot.by_index(SHOOTS_BY_SEED, "alpha") == (SHOOT,)
+    assert snapshot.has(SHOOTS_BY_SEED, "alpha")
+    assert not snapshot.has(SHOOTS_BY_SEED, "beta")
     assert snapshot.total(SEED_USAGE, "alpha")["shoots"] == Decimal(1)
     assert snapshot.raw(Seed, SEED.key) == msgspec.to_builtins(SEED)
     assert snapshot.raw(Seed, OAK) is None
@@ -52,6 +54,8 @@ def test_children_are_listed_by_kind_or_altogether() -> None:
     snapshot = Snapshot.of([SEED, child, other])
     assert snapshot.children(Shoot, SEED) == (child,)
     assert {*map(type, snapshot.by_index(CHILDREN_BY_OWNER, "u-1"))} == {Shoot, Seed}
+    assert snapshot.has(CHILDREN_BY_OWNER, "u-1")
+    assert not snapshot.has(CHILDREN_BY_OWNER, "u-2")
     assert snapshot.children(Shoot, Seed()) == ()
 
 

@@ -54,8 +54,12 @@ def concerns(tortoise: Tortoise, snapshot: Snapshot) -> bool:
         snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise.key))
         or tortoise.spec.recommenders
         or tortoise.status.recommendations.constraints is not None
-        or any(mark in tortoise.metadata.annotations for mark in _MARKS)
+        or _is_marked(tortoise)
     )
+
+
+def _is_marked(obj: Object) -> bool:
+    return any(mark in obj.metadata.annotations for mark in _MARKS)
 
 
 def tortoise_of(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) -> ObjectKey | None:
@@ -116,8 +120,7 @@ def write_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) ->
         return None
     owner = _owner_of(autoscaler, snapshot)
     effect = effect_on(owner, snapshot) if owner is not None else NO_EFFECT
-    marked = any(mark in autoscaler.metadata.annotations for mark in _MARKS)
-    if effect.wanted.replicas is None and not marked:
+    if effect.wanted.replicas is None and not _is_marked(autoscaler):
         return None
     raw = snapshot.raw(HorizontalPodAutoscaler, autoscaler.key)
     if raw is None:
@@ -129,10 +132,12 @@ def write_autoscaler(autoscaler: HorizontalPodAutoscaler, snapshot: Snapshot) ->
 
 def write_tortoise(tortoise: Tortoise, snapshot: Snapshot) -> Patch | None:
     """Say how a Tortoise has to change; None if it is as it should be."""
+    effect = effect_on(tortoise.key, snapshot)
+    if not effect.held and not tortoise.spec.recommenders and not _is_marked(tortoise):
+        return None
     raw = snapshot.raw(Tortoise, tortoise.key)
     if raw is None:
         return None
-    effect = effect_on(tortoise.key, snapshot)
     present, draft = _written(raw)
     notes.settle_tortoise(draft, None, effect.wanted)
     if is_recorded(snapshot) or not effect.held:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from webhook.api.core import CustomResourceDefinition, HorizontalPodAutoscaler, Namespace
 from webhook.api.kinds import kind_of_model
@@ -15,16 +15,19 @@ from webhook.domain import learning, schedules
 from webhook.domain.learning import Aftermath
 from webhook.runtime.actions import NOTHING, Patch, Plan
 from webhook.runtime.backoff import Delays
-from webhook.runtime.rows import Controller, Watch
+from webhook.runtime.rows import Controller, Mapper, Watch
 from webhook.state.indexes import (
     ACTIVE,
     NOTED_AUTOSCALERS,
     NOTED_TORTOISES,
     SCALINGS_BY_STAGE,
+    Index,
     minute,
     stage,
 )
 from webhook.state.snapshot import Snapshot
+
+T = TypeVar("T", bound=Object)
 
 AHEAD: Final = timedelta(seconds=60)
 """How long before its first window a namespace is labelled, so that our webhooks are called."""
@@ -126,7 +129,7 @@ def label(namespace: Namespace, value: str | None) -> Patch:
 
 def _is_needed(namespace: str, snapshot: Snapshot) -> bool:
     if _is_owing(namespace, snapshot) or any(
-        snapshot.by_index(SCALINGS_BY_STAGE, stage(namespace, each)) for each in (ACTIVE, "")
+        snapshot.has(SCALINGS_BY_STAGE, stage(namespace, each)) for each in (ACTIVE, "")
     ):
         return True
     now = snapshot.taken_at
@@ -140,10 +143,7 @@ def _is_needed(namespace: str, snapshot: Snapshot) -> bool:
 
 
 def _is_owing(namespace: str, snapshot: Snapshot) -> bool:
-    return bool(
-        snapshot.by_index(NOTED_AUTOSCALERS, namespace)
-        or snapshot.by_index(NOTED_TORTOISES, namespace)
-    )
+    return snapshot.has(NOTED_AUTOSCALERS, namespace) or snapshot.has(NOTED_TORTOISES, namespace)
 
 
 def _is_near(scaling: ScheduledScaling, snapshot: Snapshot) -> bool:
@@ -157,12 +157,19 @@ def _is_near(scaling: ScheduledScaling, snapshot: Snapshot) -> bool:
 def _tortoise_of_scaling(
     old: ScheduledScaling | None, new: ScheduledScaling | None, snapshot: Snapshot
 ) -> Iterable[ObjectKey]:
+    # What a schedule asks for is in its spec: most of its changes are our own reports.
+    if old is not None and new is not None and _asks(old) == _asks(new):
+        return ()
     targets = {
         ObjectKey(each.namespace, each.spec.target_refs.tortoise_name)
         for each in (old, new)
         if each is not None
     }
     return sorted(targets)
+
+
+def _asks(scaling: ScheduledScaling) -> tuple[object, ...]:
+    return scaling.uid, scaling.is_deleting, scaling.spec
 
 
 def _autoscalers_of_scaling(
@@ -176,9 +183,16 @@ def _autoscalers_of_tortoise(
     old: Tortoise | None, new: Tortoise | None, snapshot: Snapshot
 ) -> Iterable[ObjectKey]:
     changed = new or old
-    if changed is not None:
-        yield ObjectKey(changed.namespace, schedules.autoscaler_of(changed))
-        yield from (each.key for each in effects.autoscalers_of(changed.key, snapshot))
+    # Tortoises report all the time, and bounds depend on little of it.
+    if changed is None or (old is not None and new is not None and _lets(old) == _lets(new)):
+        return
+    for each in filter(None, (old, new)):
+        yield ObjectKey(each.namespace, schedules.autoscaler_of(each))
+    yield from (each.key for each in effects.autoscalers_of(changed.key, snapshot))
+
+
+def _lets(tortoise: Tortoise) -> tuple[str, str, str]:
+    return tortoise.uid, schedules.autoscaler_of(tortoise), schedules.why_idle(tortoise)
 
 
 def _tortoise_of_autoscaler(
@@ -189,11 +203,15 @@ def _tortoise_of_autoscaler(
     return () if found is None else (found,)
 
 
-def _its_namespace(
-    old: Object | None, new: Object | None, snapshot: Snapshot
-) -> Iterable[ObjectKey]:
-    changed = new or old
-    return () if changed is None else (ObjectKey("", changed.namespace),)
+def _namespace_by(index: Index[T]) -> Mapper:
+    """Have a namespace looked at when one of its objects changes its place in an index."""
+
+    def find(old: T | None, new: T | None, _snapshot: Snapshot) -> Iterable[ObjectKey]:
+        before, now = ([*index.function(each)] if each is not None else [] for each in (old, new))
+        changed = new or old
+        return () if changed is None or before == now else (ObjectKey("", changed.namespace),)
+
+    return find
 
 
 FLOORS: Final = (
@@ -225,9 +243,9 @@ FLOORS: Final = (
         Namespace,
         plan_namespace,
         (
-            Watch(ScheduledScaling, _its_namespace),
-            Watch(Tortoise, _its_namespace),
-            Watch(HorizontalPodAutoscaler, _its_namespace),
+            Watch(ScheduledScaling, _namespace_by(SCALINGS_BY_STAGE)),
+            Watch(Tortoise, _namespace_by(NOTED_TORTOISES)),
+            Watch(HorizontalPodAutoscaler, _namespace_by(NOTED_AUTOSCALERS)),
         ),
     ),
 )

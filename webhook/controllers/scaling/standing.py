@@ -254,17 +254,31 @@ def _scalings_of_tortoise(
     old: Tortoise | None, new: Tortoise | None, snapshot: Snapshot
 ) -> Iterable[ObjectKey]:
     changed = new or old
-    found = snapshot.by_index(SCALINGS_BY_TORTOISE, str(changed.key)) if changed else ()
-    return [scaling.key for scaling in found]
+    # Tortoises report all the time, and what they recommend is not told here.
+    if changed is None or (old is not None and new is not None and _tells(old) == _tells(new)):
+        return ()
+    return [each.key for each in snapshot.by_index(SCALINGS_BY_TORTOISE, str(changed.key))]
+
+
+def _tells(tortoise: Tortoise) -> tuple[object, ...]:
+    metadata, status = tortoise.metadata, tortoise.status
+    identity = (metadata.uid, metadata.deletion_timestamp, metadata.annotations)
+    return *identity, tortoise.spec, status.conditions, status.targets
 
 
 def _scalings_of_autoscaler(
     old: HorizontalPodAutoscaler | None, new: HorizontalPodAutoscaler | None, snapshot: Snapshot
 ) -> Iterable[ObjectKey]:
     changed = new or old
+    if old is not None and new is not None and _bounds(old) == _bounds(new):
+        return ()
     tortoise = effects.tortoise_of(changed, snapshot) if changed is not None else None
     found = snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise)) if tortoise else ()
     return [scaling.key for scaling in found]
+
+
+def _bounds(autoscaler: HorizontalPodAutoscaler) -> tuple[object, ...]:
+    return autoscaler.uid, autoscaler.metadata.annotations, autoscaler.spec
 
 
 STANDING: Final = Controller(
