@@ -167,9 +167,10 @@ REASONS = (
     "after-the-region",
     "broken-table",
     "emptiest",
+    "plain-seeds-first",
     "preference",
 )
-"""The closed list of docs/gardener.md: why profile `default` chooses otherwise."""
+"""Those of the closed list in docs/gardener.md that landscapes made at random bring up."""
 
 
 def reason_of(landscape: Draft, ask: Draft, mine: Answer, their: Verdict) -> str:
@@ -187,7 +188,12 @@ def reason_of(landscape: Draft, ask: Draft, mine: Answer, their: Verdict) -> str
     if availability.get("failureTolerance", {}).get("type") == "zone":
         return "after-the-region"
     if mine.seed and mine.seed in their.candidates:
-        return "emptiest"
+        wide = {
+            each["metadata"]["name"]
+            for each in landscape["seeds"]
+            if len(each["spec"]["provider"]["zones"]) >= 3
+        }
+        return "plain-seeds-first" if mine.seed not in wide and their.seed in wide else "emptiest"
     modes = [each["spec"]["settings"].get("zoneSelection") or {} for each in landscape["seeds"]]
     if any(each.get("mode") == "Prefer" for each in modes):
         return "preference"
