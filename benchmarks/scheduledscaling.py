@@ -118,17 +118,12 @@ async def _work(size: int) -> dict[str, float]:
     api = Api(clock, *MODELS)
     _fill(api, size)
     writer, recorder = Writer(api, metrics), Recorder(api, "bench", clock, metrics)
-    runners = [
-        Runner(
-            row,
-            Reconciler(row, api, writer, recorder, Expectations(api, clock)),
-            api,
-            clock,
-            metrics,
-        )
-        for row in ROWS
-    ]
-    tasks = [asyncio.create_task(runner.run()) for runner in runners]
+    runners: dict[str, Runner] = {}
+    for row in ROWS:
+        reconciler = Reconciler(row, api, writer, recorder, Expectations(api, clock))
+        ahead = runners.get(row.after)
+        runners[row.name] = Runner(row, reconciler, api, clock, metrics, ahead)
+    tasks = [asyncio.create_task(runner.run()) for runner in runners.values()]
     await _rest(api)
     gc.freeze()  # as the server does once its cache is filled
     written, looked = len(api.writes), _looks(metrics)

@@ -22,8 +22,8 @@ CONTROLLERS: Final[tuple[Controller, ...]] = (
     MANAGED_SEED_SET,
     SEED_AUTOSCALER,
     *BRIDGE,
-    STANDING,
     *FLOORS,
+    STANDING,
     *POOLS,
 )
 """Run by the replica that leads. The scheduler runs beside them: `controllers.dispatcher`."""

@@ -20,6 +20,9 @@ from webhook.state.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
 
+HEAD_START = 1.0
+"""How many seconds of work a row may do before the rows that come after it."""
+
 Listener: TypeAlias = Callable[[Any, Any], None]
 
 
@@ -51,8 +54,10 @@ class Runner:
         cache: Informed,
         clock: Clock,
         metrics: Metrics,
+        ahead: "Runner | None" = None,
     ) -> None:
         self._controller = controller
+        self._ahead = ahead
         self._reconciler = reconciler
         self._cache = cache
         self._clock = clock
@@ -61,6 +66,10 @@ class Runner:
         self._depth = metrics.queue_depth.labels(controller.name)
         self._wait = metrics.queue_wait.labels(controller.name)
         self._duration = metrics.reconcile_duration.labels(controller.name)
+
+    async def lull(self) -> None:
+        """Wait until this row has no work; one that is busy for long holds up nobody."""
+        await self._queue.lull(HEAD_START)
 
     async def run(self) -> None:
         """Listen and work until cancelled; a new run starts from everything there is."""
@@ -96,6 +105,8 @@ class Runner:
                 item = await self._queue.get()
             except QueueClosedError:
                 return
+            if self._ahead is not None:
+                await self._ahead.lull()
             self._wait.observe(item.waited)
             started = self._clock.monotonic()
             try:

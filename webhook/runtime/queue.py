@@ -4,10 +4,11 @@ import asyncio
 import heapq
 from collections import OrderedDict, deque
 from collections.abc import Hashable
+from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar
 
 from webhook.runtime.backoff import Backoff, Delays
-from webhook.runtime.clock import Clock, Timer
+from webhook.runtime.clock import Clock, Timer, within
 
 K = TypeVar("K", bound=Hashable)
 
@@ -52,6 +53,9 @@ class Queue(Generic[K]):
         self._sequence = 0
         self._timer: Timer | None = None
         self._waiters: deque[asyncio.Future[None]] = deque()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._busy_since = 0.0
         self._closed = False
 
     def __len__(self) -> int:
@@ -82,6 +86,9 @@ class Queue(Generic[K]):
             added = self._ready[known].pop(key)
         else:
             added = self._clock.monotonic()
+        if self._idle.is_set():
+            self._idle.clear()
+            self._busy_since = self._clock.monotonic()
         self._priority[key] = priority
         self._ready.setdefault(priority, OrderedDict())[key] = added
         self._wake_one()
@@ -149,6 +156,16 @@ class Queue(Generic[K]):
         priority = self._dirty.pop(key, None)
         if priority is not None:
             self.add(key, priority)
+        if not self._priority and not self._working:
+            self._idle.set()
+
+    async def lull(self, seconds: float) -> None:
+        """Wait until no key is ready or worked on, but only so long after that began."""
+        left = self._busy_since + seconds - self._clock.monotonic()
+        if not self._idle.is_set() and left > 0:
+            with suppress(TimeoutError):
+                async with within(self._clock, left):
+                    await self._idle.wait()
 
     def close(self) -> None:
         """Take no more keys and let everyone who waits go."""
@@ -158,6 +175,7 @@ class Queue(Generic[K]):
         self._due.clear()
         self._held.clear()
         self._heap.clear()
+        self._idle.set()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

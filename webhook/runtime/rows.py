@@ -45,6 +45,8 @@ class Controller:
     workers: int = 1
     delays: Delays | None = None
     """How long a key waits that failed, or that has to be looked at again; None for the usual."""
+    after: str = ""
+    """The row above this one that goes first, for a moment, when both have work."""
 
     @property
     def models(self) -> tuple[type[Object], ...]:

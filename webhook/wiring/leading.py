@@ -56,20 +56,24 @@ class Leading:
         shoots = Pool(self._metrics, lambda: elector.is_leading)
         samples = Prometheus(lambda: self._cache.memory.options.seeds, self._clock)
         looking = Shoots(self._client, self._cache, shoots, self._clock)
-        rows = [_fed(row, samples, looking) for row in CONTROLLERS]
-        runners = [self._runner(row, writer, shoots) for row in rows]
-        runners.append(self._rollouts(writer))
-        return _run_all([*runners, samples, looking, dispatcher, reviewer, *self.more], shoots)
+        runners: dict[str, Runner] = {}
+        for row in CONTROLLERS:
+            fed, ahead = _fed(row, samples, looking), runners.get(row.after)
+            runners[row.name] = self._runner(fed, writer, shoots, ahead)
+        parts = [*runners.values(), self._rollouts(writer), samples, looking]
+        return _run_all([*parts, dispatcher, reviewer, *self.more], shoots)
 
     def note(self, leading: bool) -> None:
         """Export whether this replica leads."""
         self._metrics.leader.set(leading)
         self._metrics.leader_changes.inc()
 
-    def _runner(self, row: Controller, writer: Writer, shoots: Pool) -> Runner:
+    def _runner(
+        self, row: Controller, writer: Writer, shoots: Pool, ahead: Runner | None
+    ) -> Runner:
         expectations = Expectations(self._cache, self._clock)
         reconciler = Reconciler(row, self._cache, writer, self._recorder, expectations, shoots)
-        return Runner(row, reconciler, self._cache, self._clock, self._metrics)
+        return Runner(row, reconciler, self._cache, self._clock, self._metrics, ahead)
 
     def _rollouts(self, writer: Writer) -> Runner:
         expectations = Expectations(self._cache, self._clock)

@@ -12,6 +12,7 @@ from tests.sets import make_set
 from tests.unit.controllers.test_seedautoscaler import make_autoscaler
 from webhook.api.shoots import Shoot
 from webhook.cli.main import main
+from webhook.cli.pictures import svg
 from webhook.cli.simulate import arrivals, chart
 from webhook.cli.simulate.arrivals import ArrivalsError
 from webhook.cli.simulate.chart import Line, Panel
@@ -122,6 +123,12 @@ def test_flags_that_make_no_sense_are_explained(
     assert said in capsys.readouterr().err
 
 
+def test_a_drawing_named_png_is_one(landscape: Path) -> None:
+    output = landscape.parent / "out.PNG"
+    assert simulate(landscape, "--arrivals=20", f"--output={output}") == 0
+    assert output.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
 def test_random_shoots_go_only_after_they_came() -> None:
     events = arrivals.read("30", [Shoot()], 10, 2, seed=7)
     came: dict[str, timedelta] = {}
@@ -135,7 +142,7 @@ def test_random_shoots_go_only_after_they_came() -> None:
 
 def test_long_lines_are_thinned_and_names_escaped() -> None:
     points = [(float(number), float(number % 7)) for number in range(10_000)]
-    drawn = chart.draw([Panel("a < b", [Line("<x>", points)])])
+    drawn = svg.write(chart.draw([Panel("a < b", [Line("<x>", points)])]))
     assert len(drawn) < 60_000
     assert "a &lt; b" in drawn
     assert "&lt;x&gt;" in drawn

@@ -24,7 +24,7 @@ from webhook.runtime.actions import (
 from webhook.runtime.controller import Runner
 from webhook.runtime.expectations import PATIENCE, Expectations
 from webhook.runtime.metrics import Metrics
-from webhook.runtime.reconciler import PAUSE, Reconciler
+from webhook.runtime.reconciler import PAUSE, Reconciler, Result
 from webhook.runtime.recorder import Recorder
 from webhook.runtime.rows import Controller, Planner, TerminalError, Watch
 from webhook.runtime.writer import Writer
@@ -295,3 +295,40 @@ async def test_a_plan_that_looks_again_is_not_hastened_by_its_own_write() -> Non
     exposed = bench.metrics.expose().decode()
     assert 'espalier_scheduled_scaling_edge_lateness_seconds_count{edge="start"}' in exposed
     assert 'espalier_scheduled_scaling_floors_missing_total{kind="Map"}' in exposed
+
+
+async def test_a_row_lets_the_one_ahead_of_it_go_first_and_not_for_ever() -> None:
+    bench = Bench(nothing)
+    gate = asyncio.Event()
+
+    class Slow:
+        async def reconcile(self, _key: ObjectKey) -> Result:
+            await gate.wait()
+            return Result()
+
+    row = Controller("first", Secret, lambda _obj, _snapshot: NOTHING)
+    ahead = Runner(row, Slow(), bench.world, bench.clock, bench.metrics)
+    task = asyncio.create_task(ahead.run())
+    bench.runner._ahead = ahead
+    async with bench.running():
+        bench.world.put(SECRETS, named("one"))
+        bench.world.put(MAPS, named("one"))
+        await bench.clock.advance(0.9)
+        assert bench.planned == []
+        await bench.clock.advance(0.2)
+        assert bench.planned == ["one"]
+        bench.world.put(MAPS, named("two"))
+        await settle()
+        assert bench.planned == ["one", "two"], "a row that is stuck holds up nobody"
+        gate.set()
+        await settle()
+        gate.clear()
+        bench.world.put(SECRETS, named("two"))
+        bench.world.put(MAPS, named("three"))
+        await settle()
+        assert "three" not in bench.planned
+        gate.set()
+        await settle()
+        assert "three" in bench.planned
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

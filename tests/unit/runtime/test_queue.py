@@ -276,3 +276,55 @@ async def test_a_held_key_waits_for_its_delay_whoever_adds_it() -> None:
     queue.done("a")
     queue.add("a")
     assert len(queue) == 1
+
+
+async def test_a_lull_comes_when_nothing_is_ready_or_worked_on() -> None:
+    queue = make_queue()
+    await queue.lull(1)
+    queue.add("a")
+    queue.add("b")
+    waiting = asyncio.create_task(queue.lull(1))
+    for key in "ab":
+        await settle()
+        assert not waiting.done()
+        await take(queue)
+        await settle()
+        assert not waiting.done()
+        queue.done(key)
+    await settle()
+    assert waiting.done()
+
+
+async def test_a_key_that_is_wanted_again_is_no_lull() -> None:
+    queue = make_queue()
+    queue.add("a")
+    await take(queue)
+    queue.add("a")
+    queue.done("a")
+    waiting = asyncio.create_task(queue.lull(1))
+    await settle()
+    assert not waiting.done()
+    await take(queue)
+    queue.done("a")
+    await waiting
+
+
+async def test_a_lull_is_waited_for_only_so_long_after_the_work_began() -> None:
+    clock = FakeClock()
+    queue = make_queue(clock)
+    queue.add("a")
+    await clock.advance(0.4)
+    waiting = asyncio.create_task(queue.lull(1))
+    await clock.advance(0.5)
+    assert not waiting.done()
+    await clock.advance(0.2)
+    assert waiting.done()
+    queue.add("b")  # it has been busy since the first
+    await asyncio.wait_for(queue.lull(1), 1)
+
+
+async def test_a_closed_queue_is_a_lull() -> None:
+    queue = make_queue()
+    queue.add("a")
+    queue.close()
+    await asyncio.wait_for(queue.lull(1), 1)

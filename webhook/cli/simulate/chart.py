@@ -1,8 +1,9 @@
-"""Draw lines over time as SVG, without any library."""
+"""Draw lines over time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
-from xml.sax.saxutils import escape
+
+from webhook.cli.pictures.shapes import Anchor, Box, Curve, Picture, Shape, Text
 
 WIDTH: Final = 900
 HEIGHT: Final = 180
@@ -11,6 +12,10 @@ _RIGHT: Final = 20
 _TOP: Final = 30
 _BOTTOM: Final = 25
 _COLORS: Final = ("#1b7837", "#762a83", "#b35806", "#2166ac", "#b2182b", "#4d4d4d")
+_GRID: Final = "#dddddd"
+_MARKS: Final[Sequence[tuple[float, Anchor]]] = (
+    *((0.0, "start"), (0.25, "middle"), (0.5, "middle"), (0.75, "middle"), (1.0, "end")),
+)
 _MOST_POINTS: Final = 1500
 
 
@@ -28,22 +33,17 @@ class Panel(NamedTuple):
     lines: Sequence[Line]
 
 
-def draw(panels: Sequence[Panel], unit: str = "day") -> str:
+def draw(panels: Sequence[Panel], unit: str = "day") -> Picture:
     """Draw panels below each other, with one legend; `unit` is what the points are counted in."""
     height = HEIGHT * len(panels) + 30
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
-        f' viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-    ]
+    shapes: list[Shape] = []
     for place, panel in enumerate(panels):
-        parts += _panel(panel, place * HEIGHT, unit)
-    parts += _legend(panels[0].lines if panels else (), height - 12)
-    parts.append("</svg>")
-    return "\n".join(parts) + "\n"
+        shapes += _panel(panel, place * HEIGHT, unit)
+    shapes += _legend(panels[0].lines if panels else (), height - 12)
+    return Picture(WIDTH, height, shapes)
 
 
-def _panel(panel: Panel, top: int, unit: str) -> list[str]:
+def _panel(panel: Panel, top: int, unit: str) -> Iterator[Shape]:
     points = [point for line in panel.lines for point in line.points]
     last = max((day for day, _ in points), default=1.0) or 1.0
     most = _round_up(max((value for _, value in points), default=1.0))
@@ -56,30 +56,24 @@ def _panel(panel: Panel, top: int, unit: str) -> list[str]:
     def down(value: float) -> float:
         return round(top + _TOP + inner - value / most * inner, 1)
 
-    parts = [f'<text x="{_LEFT}" y="{top + 18}" font-weight="bold">{escape(panel.title)}</text>']
+    yield Text(_LEFT, top + 18, panel.title, is_bold=True)
     for share in (0.0, 0.5, 1.0):
         y = down(most * share)
-        label = f"{most * share:g}"
-        parts.append(f'<path d="M{_LEFT} {y}H{WIDTH - _RIGHT}" stroke="#ddd" fill="none"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{label}</text>')
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = across(last * share), top + HEIGHT - 8
+        yield Box(_LEFT, y, wide, 1, _GRID)
+        yield Text(_LEFT - 6, y + 4, f"{most * share:g}", "end")
+    for share, anchor in _MARKS:
         label = f"{unit} {last * share:g}"
-        parts.append(f'<text x="{x}" y="{y}" text-anchor="middle">{label}</text>')
+        yield Text(across(last * share), top + HEIGHT - 8, label, anchor)
     for number, line in enumerate(panel.lines):
-        drawn = " ".join(f"{across(day)},{down(value)}" for day, value in _thin(line.points))
-        color = _COLORS[number % len(_COLORS)]
-        parts.append(f'<polyline points="{drawn}" fill="none" stroke="{color}"/>')
-    return parts
+        drawn = [(across(day), down(value)) for day, value in _thin(line.points)]
+        yield Curve(drawn, _COLORS[number % len(_COLORS)])
 
 
-def _legend(lines: Sequence[Line], y: int) -> list[str]:
-    parts = []
+def _legend(lines: Sequence[Line], y: int) -> Iterator[Shape]:
     for number, line in enumerate(lines):
         x, color = _LEFT + number * 150, _COLORS[number % len(_COLORS)]
-        parts.append(f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{color}"/>')
-        parts.append(f'<text x="{x + 15}" y="{y}">{escape(line.name)}</text>')
-    return parts
+        yield Box(x, y - 9, 10, 10, color)
+        yield Text(x + 15, y, line.name)
 
 
 def _thin(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:

@@ -20,6 +20,8 @@ from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
 from webhook.cli.dev import landscape
 from webhook.cli.dev.landscape import LandscapeError
+from webhook.cli.pictures import png, svg
+from webhook.cli.pictures.shapes import Picture
 from webhook.cli.simulate import arrivals, chart, nodegroups
 from webhook.cli.simulate.arrivals import ArrivalsError
 from webhook.cli.simulate.chart import Line, Panel
@@ -63,7 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--step-minutes", type=float, default=5.0, help="how finely time passes (default 5)")
     add("--capacity", type=int, default=250, help="shoots a seed takes unless its template says")
     add("--random-seed", type=int, default=1, help="the same number gives the same arrivals")
-    add("-o", "--output", default="simulation.svg", help="where to draw (default simulation.svg)")
+    add(
+        "-o",
+        "--output",
+        default="simulation.svg",
+        help="where to draw, .svg or .png (simulation.svg)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,9 +105,11 @@ def _run_node_groups(args: argparse.Namespace) -> int:
     return _show(args, (nodegroups.table(found),), chart.draw(nodegroups.panels(found), "scan"))
 
 
-def _show(args: argparse.Namespace, tables: Sequence[Table], drawing: str) -> int:
+def _show(args: argparse.Namespace, tables: Sequence[Table], drawing: Picture) -> int:
+    output = Path(args.output)
+    is_png = output.suffix.lower() == ".png"
     try:
-        Path(args.output).write_text(drawing, encoding="utf-8")
+        output.write_bytes(png.write(drawing) if is_png else svg.write(drawing).encode())
     except OSError as error:
         raise SimulationError(f"--output {args.output}: {error.strerror}") from error
     # Programs get whole lines, people what fits their terminal.

@@ -31,6 +31,9 @@ T = TypeVar("T", bound=Object)
 
 AHEAD: Final = timedelta(seconds=60)
 """How long before its first window a namespace is labelled, so that our webhooks are called."""
+FIRST: Final = "scaling.autoscaler"
+"""The row that others wait for at an edge: replicas take the longest to come, and many windows
+open in the same second."""
 REPEATS: Final = Delays(first=0.2, limit=5.0, jitter=0.0)
 """How soon a write is repeated that is refused, or that does not show: Tortoise's own webhooks
 fail closed, and may have the last word."""
@@ -216,6 +219,17 @@ def _namespace_by(index: Index[T]) -> Mapper:
 
 FLOORS: Final = (
     Controller(
+        FIRST,
+        HorizontalPodAutoscaler,
+        plan_autoscaler,
+        (
+            Watch(ScheduledScaling, _autoscalers_of_scaling),
+            Watch(Tortoise, _autoscalers_of_tortoise),
+        ),
+        workers=32,
+        delays=REPEATS,
+    ),
+    Controller(
         "scaling.tortoise",
         Tortoise,
         plan_tortoise,
@@ -226,17 +240,7 @@ FLOORS: Final = (
         reads=(CustomResourceDefinition,),
         workers=4,
         delays=REPEATS,
-    ),
-    Controller(
-        "scaling.autoscaler",
-        HorizontalPodAutoscaler,
-        plan_autoscaler,
-        (
-            Watch(ScheduledScaling, _autoscalers_of_scaling),
-            Watch(Tortoise, _autoscalers_of_tortoise),
-        ),
-        workers=8,
-        delays=REPEATS,
+        after=FIRST,
     ),
     Controller(
         "scaling.namespace",

@@ -13,7 +13,7 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.timestamps import TimestampError, format_time, parse_time
 from webhook.controllers.scaling import edges, effects, observing
-from webhook.controllers.scaling.floors import AHEAD, label
+from webhook.controllers.scaling.floors import AHEAD, FIRST, label
 from webhook.controllers.scaling.observing import Said, target_of
 from webhook.domain import schedules, soundness
 from webhook.domain.floors import Floors
@@ -85,29 +85,35 @@ def _standing(scaling: ScheduledScaling, now: datetime) -> Standing:
 
 def _prepare(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -> Iterable[Action]:
     """Have our webhooks called in the namespace from a minute before a window."""
-    window = standing.window
-    if window is None or scaling.spec.suspend or scaling.namespace == names.KUBE_SYSTEM:
+    if not _is_near(scaling, standing, snapshot) or scaling.namespace == names.KUBE_SYSTEM:
         return ()
     namespace = snapshot.get(Namespace, ObjectKey("", scaling.namespace))
     if namespace is None or namespace.is_terminating:
         return ()
-    near = window.start - snapshot.taken_at <= AHEAD
-    if not near or names.SCALING_NAMESPACE in namespace.metadata.labels:
-        return ()
-    return (label(namespace, "true"),)
+    known = names.SCALING_NAMESPACE in namespace.metadata.labels
+    return () if known else (label(namespace, "true"),)
+
+
+def _is_near(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -> bool:
+    window = standing.window
+    if window is None or scaling.spec.suspend:
+        return False
+    return window.start - snapshot.taken_at <= AHEAD
 
 
 def _finalize(
     scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot
 ) -> Iterable[Action]:
-    """Hold the object from its first window on, and let it go when its last one is settled."""
+    """Hold the object from a minute before its first window until its last one is settled.
+
+    Not from the start on: at the edge itself whoever is raised comes first.
+    """
     present = scaling.metadata.finalizers
-    if standing.is_active and _FINALIZER not in present:
+    if _is_near(scaling, standing, snapshot) and _FINALIZER not in present:
         return (_patch(scaling, {"metadata": {"finalizers": [*present, _FINALIZER]}}),)
     over = standing.phase in ("Completed", "Failed") and scaling.status.phase == standing.phase
-    if over and _FINALIZER in present and _is_settled(scaling, snapshot):
-        return (_release(scaling),)
-    return ()
+    is_free = over and _FINALIZER in present and _is_settled(scaling, snapshot)
+    return (_release(scaling),) if is_free else ()
 
 
 def _status(
@@ -290,4 +296,5 @@ STANDING: Final = Controller(
         Watch(HorizontalPodAutoscaler, _scalings_of_autoscaler),
     ),
     reads=(Namespace, CustomResourceDefinition),
+    after=FIRST,
 )
