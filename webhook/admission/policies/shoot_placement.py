@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from webhook.admission.decision import Finding, Request
-from webhook.admission.rules import placement
+from webhook.admission.rules import placement, seed_wishes
 from webhook.api import names
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
@@ -21,6 +21,24 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     before = old.spec.seed_name if old is not None else ""
     if snapshot.options.beside_gardener:
         return _judge_binding(request, shoot, before, snapshot)
+    if seed_wishes.is_changed(shoot.spec, old.spec if old is not None else None):
+        return (*_wishes(shoot, old, snapshot), *_choice(request, shoot, old, snapshot))
+    return _choice(request, shoot, old, snapshot)
+
+
+def _wishes(shoot: Shoot, old: Shoot | None, snapshot: Snapshot) -> Iterator[Finding]:
+    """Judge what the shoot says about seeds, also against the one that it has."""
+    yield from seed_wishes.judge(shoot.spec)
+    name = shoot.spec.seed_name
+    seed = snapshot.look_up(Seed, ObjectKey("", name)) if name else None
+    if seed is not None:
+        yield from seed_wishes.judge_seed(shoot.spec, old.spec if old is not None else None, seed)
+
+
+def _choice(
+    request: Request, shoot: Shoot, old: Shoot | None, snapshot: Snapshot
+) -> Iterable[Finding]:
+    before = old.spec.seed_name if old is not None else ""
     if before != shoot.spec.seed_name:
         return _judge(request, shoot, before, snapshot)
     if old is not None and before and ha.is_mentioned(shoot):

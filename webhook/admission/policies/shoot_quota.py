@@ -30,7 +30,8 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     if shoot.is_deleting:
         return ()
     costs_more = quota.is_checked(shoot.spec, old.spec if old is not None else None)
-    lives_longer = _expiry(shoot) not in (None, _expiry(old))
+    # On creation the date is overwritten by the controller that keeps it.
+    lives_longer = old is not None and _expiry(shoot) not in (None, _expiry(old))
     named = _named(shoot) if costs_more or lives_longer else None
     if named is None:
         return ()

@@ -21,7 +21,7 @@ def judge(shoot: Shoot | ShootTemplate, base: str = "") -> Iterator[Finding]:
             yield from _document(control_plane.high_availability, f"{base}{ha.DOCUMENT_FIELD}")
         yield from _affinity(control_plane.region_affinity, f"{base}{_AFFINITY}")
     upstream = ha.upstream_type(shoot)
-    if upstream and upstream not in ha.UPSTREAM:
+    if upstream not in ha.UPSTREAM and (upstream or _is_left_open(shoot)):
         yield Finding.not_supported(f"{base}{ha.UPSTREAM_FIELD}", upstream, tuple(ha.UPSTREAM))
     if shoot.metadata.annotations:
         yield from _twins(shoot, base)
@@ -49,6 +49,13 @@ def judge_change(
         )
     if after.type != ha.NONE and after.failure_tolerance < before.failure_tolerance:
         yield _lowered(new, before, base)
+
+
+def _is_left_open(shoot: Shoot | ShootTemplate) -> bool:
+    """Tell whether Gardener's spelling is there without its type; in templates that passes."""
+    control_plane = shoot.spec.control_plane
+    available = control_plane.high_availability if control_plane is not None else None
+    return available is not None and isinstance(shoot, Shoot)
 
 
 def _document(document: DocumentHighAvailability, field: str) -> Iterator[Finding]:

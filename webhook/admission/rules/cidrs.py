@@ -10,6 +10,7 @@ from webhook.domain import networks
 from webhook.domain.networks import Range
 
 _SMALLEST_PREFIX: Final = 8
+_FAMILIES: Final = ("IPv4", "IPv6")
 
 
 class Named(NamedTuple):
@@ -22,15 +23,18 @@ class Named(NamedTuple):
 
 def judge(spec: SeedNetworks, base: str) -> Iterator[Finding]:
     """Judge the ranges of a seed and those that it offers to shoots."""
-    own = {"nodes": spec.nodes, "pods": spec.pods, "services": spec.services}
+    own = {"pods": spec.pods, "services": spec.services, "nodes": spec.nodes}
     defaults = spec.shoot_defaults
     offered = {"pods": defaults.pods, "services": defaults.services} if defaults else {}
     blocked = {f"blockCIDRs[{i}]": cidr for i, cidr in enumerate(spec.block_cidrs)}
-    faults: list[Finding] = []
+    faults = [*_families(spec.ip_families, f"{base}.ipFamilies")]
     seed = _read(own, base, spec.ip_families, faults)
     shoots = _read(offered, f"{base}.shootDefaults", spec.ip_families, faults)
-    _read(blocked, base, ("IPv4", "IPv6"), faults)
     yield from faults
+    unread: list[Finding] = []
+    _read(blocked, base, _FAMILIES, unread)
+    # Gardener takes anything there, so that seeds which have it must stay writable.
+    yield from (fault.softened() for fault in unread)
     yield from _apart(seed)
     yield from _apart(shoots)
     for shoot in shoots:
@@ -40,6 +44,14 @@ def judge(spec: SeedNetworks, base: str) -> Iterator[Finding]:
                 yield _overlap(shoot, named)
     for named in (*seed, *shoots):
         yield from _bounds(named)
+
+
+def _families(families: tuple[str, ...], base: str) -> Iterator[Finding]:
+    for index, family in enumerate(families):
+        if family not in _FAMILIES:
+            yield Finding.not_supported(f"{base}[{index}]", family, _FAMILIES)
+        elif family in families[:index]:
+            yield Finding.duplicate(f"{base}[{index}]", family, "name each family once")
 
 
 def _read(

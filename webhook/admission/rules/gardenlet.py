@@ -22,22 +22,30 @@ _BOOTSTRAPS: Final = ("ServiceAccount", "BootstrapToken", "None")
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 
 
-def judge(gardenlet: Gardenlet, base: str) -> Iterator[Finding]:
-    """Judge deployment, configuration and bootstrap; `base` is the gardenlet's path."""
+def judge(gardenlet: Gardenlet, base: str, *, is_of_set: bool = False) -> Iterator[Finding]:
+    """Judge deployment, configuration and bootstrap; `base` is the gardenlet's path.
+
+    The template of a set gets no defaults: what it leaves out is read as Gardener reads it.
+    """
     if gardenlet.deployment is not None:
         yield from _deployment(gardenlet.deployment, f"{base}.deployment")
-    if gardenlet.bootstrap and gardenlet.bootstrap not in _BOOTSTRAPS:
+    if gardenlet.bootstrap is not None and gardenlet.bootstrap not in _BOOTSTRAPS:
         yield Finding.not_supported(f"{base}.bootstrap", gardenlet.bootstrap, _BOOTSTRAPS)
     if gardenlet.config is not None:
+        if not (is_of_set and _is_untitled(gardenlet.config)):
+            yield from _title(gardenlet.config, f"{base}.config")
         yield from _configuration(gardenlet.config, f"{base}.config")
         yield from _connection(gardenlet, gardenlet.config, f"{base}.config.gardenClientConnection")
 
 
-def judge_change(old: Gardenlet, new: Gardenlet, base: str) -> Iterator[Finding]:
-    """Refuse to change how a gardenlet came to be."""
-    if old.bootstrap is not None and old.bootstrap != new.bootstrap:
+def judge_change(
+    old: Gardenlet, new: Gardenlet, base: str, *, is_of_set: bool = False
+) -> Iterator[Finding]:
+    """Refuse to change how a gardenlet came to be; an object from before may lack the default."""
+    if old.bootstrap != new.bootstrap and (is_of_set or old.bootstrap is not None):
         yield Finding.immutable(f"{base}.bootstrap", new.bootstrap)
-    if old.merge_with_parent is not None and old.merge_with_parent != new.merge_with_parent:
+    merges = old.merge_with_parent
+    if merges != new.merge_with_parent and (is_of_set or merges is not None):
         yield Finding.immutable(f"{base}.mergeWithParent", new.merge_with_parent)
 
 
@@ -55,7 +63,7 @@ def _deployment(deployment: GardenletDeployment, base: str) -> Iterator[Finding]
     for key, label in deployment.pod_labels.items():
         yield from _key(key, f"{base}.podLabels")
         for error in identifiers.label_value_errors(label):
-            yield Finding.invalid(f"{base}.podLabels[{key}]", label, error)
+            yield Finding.invalid(f"{base}.podLabels", label, error)
     for key in deployment.pod_annotations:
         yield from _key(key.lower(), f"{base}.podAnnotations")
     if deployment.image is not None:
@@ -72,16 +80,23 @@ def _image(image: GardenletImage, base: str) -> Iterator[Finding]:
         if value == "":
             yield Finding.invalid(f"{base}.{name}", "", "must not be empty, remove it")
     if image.ref and (image.repository or image.tag):
-        yield Finding.forbidden(f"{base}.ref", "give either ref or repository and tag")
-    if image.pull_policy and image.pull_policy not in _PULL_POLICIES:
+        yield Finding.forbidden(base, "give either ref or repository and tag")
+    if image.pull_policy is not None and image.pull_policy not in _PULL_POLICIES:
         yield Finding.not_supported(f"{base}.pullPolicy", image.pull_policy, _PULL_POLICIES)
 
 
-def _configuration(config: GardenletConfiguration, base: str) -> Iterator[Finding]:
+def _is_untitled(config: GardenletConfiguration) -> bool:
+    return config.api_version in ("", API_VERSION) and config.kind in ("", KIND)
+
+
+def _title(config: GardenletConfiguration, base: str) -> Iterator[Finding]:
     if (config.api_version, config.kind) != (API_VERSION, KIND):
         yield Finding.invalid(
             base, f"{config.api_version} {config.kind}", f"must be a {KIND} of {API_VERSION}"
         )
+
+
+def _configuration(config: GardenletConfiguration, base: str) -> Iterator[Finding]:
     if config.seed_config is not None and config.seed_config.metadata.name:
         yield Finding.forbidden(
             f"{base}.seedConfig.metadata.name", "the seed is named after the ManagedSeed, remove it"
@@ -125,8 +140,8 @@ def _connection(
     connection = config.garden_client_connection
     if connection is None:
         return
-    if gardenlet.bootstrap == "None":
-        if not connection.kubeconfig and gardenlet.merge_with_parent is False:
+    if gardenlet.bootstrap in (None, "None"):
+        if not connection.kubeconfig and not gardenlet.merge_with_parent:
             yield Finding.required(f"{base}.kubeconfig", "needed where nothing bootstraps one")
         for value, name in (
             (connection.bootstrap_kubeconfig, "bootstrapKubeconfig"),

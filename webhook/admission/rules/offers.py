@@ -28,7 +28,16 @@ def judge(
         if before is None or _demand(before) != _demand(worker):
             yield from _lacking(worker, spec.region, offer, field)
             yield from _unknown(worker, offer, field)
+    if moved and _is_unknown(spec, offer):
+        known = [region.name for region in offer.regions]
+        yield Finding.not_supported(f"{base}.region", spec.region, known)
     yield from _total(spec, offer, base)
+
+
+def _is_unknown(spec: ShootSpec, offer: CloudProfileSpec) -> bool:
+    """Tell whether zones are asked of a region that is not on offer."""
+    zoned = any(worker.zones for worker in spec.provider.workers)
+    return zoned and all(region.name != spec.region for region in offer.regions)
 
 
 def _demand(worker: Worker) -> tuple[object, ...]:

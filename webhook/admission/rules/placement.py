@@ -9,7 +9,7 @@ from webhook.api.cloudprofiles import CloudProfileSpec
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import capacity, ha, profiles, selection, taints, usage, zones
+from webhook.domain import capacity, ha, networks, profiles, selection, taints, usage, zones
 from webhook.domain.capacity import CapacityError
 from webhook.state.snapshot import Snapshot
 from webhook.state.totals import SEED_USAGE
@@ -28,6 +28,7 @@ def judge(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Itera
     yield from _selectors(shoot, seed, offer)
     yield from _restrictions(shoot, seed)
     yield from judge_zones(shoot, seed)
+    yield from _networks(shoot, seed)
     yield from _room(shoot, seed, key, snapshot)
 
 
@@ -77,6 +78,32 @@ def judge_zones(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
     missing = [zone for zone in pinned if zone not in found]
     if missing:
         yield _refused(seed, f"lacks zones {', '.join(missing)} of spec.controlPlane.zones")
+
+
+def _networks(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
+    """Refuse ranges that Gardener keeps for itself, and IPv6 ranges that the seed has."""
+    networking = shoot.spec.networking
+    if networking is None:
+        return
+    taken = [
+        found
+        for cidr in (seed.spec.networks.nodes, seed.spec.networks.pods, seed.spec.networks.services)
+        if cidr and (found := networks.parse(cidr)) is not None
+    ]
+    for name, cidr in (
+        ("nodes", networking.nodes),
+        ("pods", networking.pods),
+        ("services", networking.services),
+    ):
+        found = networks.parse(cidr) if cidr else None
+        if found is None:
+            continue
+        field = f"spec.networking.{name}"
+        if networks.is_reserved(found):
+            yield Finding.invalid(field, cidr, "overlaps with a reserved range, choose another")
+        # Since Gardener v1.124 the VPN maps IPv4 ranges, so only IPv6 ones must differ.
+        elif found.version == 6 and networks.overlap((found,), taken):
+            yield Finding.invalid(field, cidr, f"overlaps with a network of seed {seed.name}")
 
 
 def _room(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from webhook.admission.decision import Finding
-from webhook.admission.rules import seed_template, templates
+from webhook.admission.rules import label_selector, seed_template, templates
 from webhook.admission.rules.seed_spec import Manner
 from webhook.api import selectors
 from webhook.api.managedseeds import ManagedSeedSet, ManagedSeedSpec, seed_template_of
@@ -22,7 +22,7 @@ def judge(managed_set: ManagedSeedSet, is_strict: bool) -> Iterator[Finding]:
         yield Finding.forbidden(
             f"{_SPEC}.shoot", "each replica is named after its own shoot, remove it"
         )
-    manner = Manner(is_template=True, is_strict=is_strict)
+    manner = Manner(is_template=True, is_strict=is_strict, is_of_set=True)
     yield from seed_template.judge(spec.template.spec, _SPEC, manner)
     yield from _seed_config(spec.template.spec)
     shoot = spec.shoot_template.spec
@@ -45,7 +45,9 @@ def judge_change(old: ManagedSeedSet, new: ManagedSeedSet) -> Iterator[Finding]:
     limit = after.revision_history_limit
     if before.revision_history_limit is not None and before.revision_history_limit != limit:
         yield Finding.immutable("spec.revisionHistoryLimit", limit)
-    yield from seed_template.judge_change(before.template.spec, after.template.spec, _SPEC)
+    yield from seed_template.judge_change(
+        before.template.spec, after.template.spec, _SPEC, is_of_set=True
+    )
     networking, now = before.shoot_template.spec.networking, after.shoot_template.spec.networking
     nodes = now.nodes if now is not None else ""
     if networking is not None and networking.nodes and networking.nodes != nodes:
@@ -61,6 +63,7 @@ def _seed_config(spec: ManagedSeedSpec) -> Iterator[Finding]:
 
 def _selector(managed_set: ManagedSeedSet) -> Iterator[Finding]:
     spec = managed_set.spec
+    yield from label_selector.judge(spec.selector, "spec.selector")
     selector = _read(spec.selector)
     if isinstance(selector, str):
         yield Finding.invalid("spec.selector", dict(spec.selector.match_labels), selector)

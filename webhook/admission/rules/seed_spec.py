@@ -6,9 +6,18 @@ from typing import Final, NamedTuple
 from webhook.admission.decision import NOT_SUPPORTED, Finding
 from webhook.admission.rules import cidrs
 from webhook.api import identifiers
-from webhook.api.seeds import SeedBackup, SeedDNS, SeedIngress, SeedSettings, SeedSpec, SeedTaint
+from webhook.api.seeds import (
+    SeedBackup,
+    SeedDNS,
+    SeedDNSDomain,
+    SeedIngress,
+    SeedSettings,
+    SeedSpec,
+    SeedTaint,
+)
 
 _TAKES_NGINX: Final = ("nginx",)
+_NEVER_SET_LATER: Final = ("networks.pods", "networks.services")
 _ZONE_SELECTIONS: Final = ("Prefer", "Enforce")
 
 
@@ -17,6 +26,13 @@ class Manner(NamedTuple):
 
     is_template: bool = False
     is_strict: bool = False
+    is_of_set: bool = False
+    """Whether it is the template of a set, which gets no defaults: what it lacks stays lacking."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something may be left out because it is filled in later."""
+        return self.is_template and not (self.is_of_set and self.is_strict)
 
     def missing(self, field: str, message: str) -> Finding:
         """Refuse an incomplete seed where the operator is strict, else only say so."""
@@ -72,12 +88,12 @@ def _taints(taints: tuple[SeedTaint, ...], base: str) -> Iterator[Finding]:
 
 
 def _backup(backup: SeedBackup, provider: str, base: str, manner: Manner) -> Iterator[Finding]:
-    if not backup.provider:
-        if not manner.is_template:
-            yield manner.missing(f"{base}.provider", "name the provider of the backups")
-    elif provider and backup.provider != provider and not backup.region:
+    if not backup.provider and not manner.is_open:
+        yield manner.missing(f"{base}.provider", "name the provider of the backups")
+    known = bool(provider and backup.provider) or (manner.is_strict and not manner.is_open)
+    if known and backup.provider != provider and not backup.region:
         yield Finding.invalid(
-            f"{base}.region", "", f"name a region, {backup.provider} is not the seed's provider"
+            f"{base}.region", "", "name a region, the backups' provider is not the seed's"
         )
     if backup.credentials_ref is None and backup.secret_ref is None:
         yield manner.missing(f"{base}.credentialsRef", "name the credentials for the backups")
@@ -85,14 +101,9 @@ def _backup(backup: SeedBackup, provider: str, base: str, manner: Manner) -> Ite
 
 def _settings(settings: SeedSettings, zones: tuple[str, ...], base: str) -> Iterator[Finding]:
     balancers = settings.load_balancer_services
-    for index, zone in enumerate(balancers.zones if balancers is not None else ()):
-        field = f"{base}.loadBalancerServices.zones[{index}]"
-        if len(zones) < 2:
-            yield Finding.forbidden(field, "needs at least 2 zones in provider.zones")
-        elif zone.name not in zones:
-            yield Finding(
-                f"{field}.name", "is none of the seed's provider.zones", NOT_SUPPORTED, zone.name
-            )
+    if balancers is not None:
+        names = tuple(zone.name for zone in balancers.zones)
+        yield from _balancers(names, zones, f"{base}.loadBalancerServices.zones")
     routing = settings.topology_aware_routing
     if routing is not None and routing.enabled and len(zones) < 2:
         yield Finding.forbidden(
@@ -108,6 +119,17 @@ def _settings(settings: SeedSettings, zones: tuple[str, ...], base: str) -> Iter
             )
 
 
+def _balancers(names: tuple[str, ...], zones: tuple[str, ...], base: str) -> Iterator[Finding]:
+    if names and len(zones) < 2:
+        yield Finding.forbidden(base, "needs at least 2 zones in provider.zones")
+    for index, name in enumerate(names):
+        field = f"{base}[{index}].name"
+        if name not in zones:
+            yield Finding(field, "is none of the seed's provider.zones", NOT_SUPPORTED, name)
+        if name in names[:index]:
+            yield Finding.duplicate(field, name, "name each zone once")
+
+
 def _exposure(spec: SeedSpec, base: str, manner: Manner) -> Iterator[Finding]:
     if spec.ingress is not None:
         yield from _ingress(spec.ingress, f"{base}.ingress", manner)
@@ -118,20 +140,20 @@ def _exposure(spec: SeedSpec, base: str, manner: Manner) -> Iterator[Finding]:
 
 def _ingress(ingress: SeedIngress, base: str, manner: Manner) -> Iterator[Finding]:
     if not ingress.domain:
-        if not manner.is_template:
+        if not manner.is_open:
             yield manner.missing(f"{base}.domain", "name the domain of the seed's ingress")
     else:
         for error in identifiers.subdomain_errors(ingress.domain):
             yield Finding.invalid(f"{base}.domain", ingress.domain, error)
     kind = ingress.controller.kind
-    if kind not in _TAKES_NGINX and not (manner.is_template and not kind):
+    if kind not in _TAKES_NGINX and (kind or manner.is_strict or not manner.is_template):
         yield Finding.not_supported(f"{base}.controller.kind", kind, _TAKES_NGINX)
 
 
 def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator[Finding]:
     provider = dns.provider
     if provider is None:
-        if has_ingress and not manner.is_template:
+        if has_ingress and not manner.is_open:
             yield manner.missing(f"{base}.provider", "an ingress needs a DNS provider")
     else:
         if not provider.type:
@@ -140,8 +162,11 @@ def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator
             yield manner.missing(
                 f"{base}.provider.credentialsRef", "name the credentials of the DNS provider"
             )
-    if dns.internal is None and not manner.is_template:
+    # Nobody fills that in, but documents older than the field leave it out of their templates.
+    if dns.internal is None and (manner.is_strict or not manner.is_template):
         yield manner.missing(f"{base}.internal", "name the internal domain of shoots")
+    elif dns.internal is not None and manner.is_strict:
+        yield from _internal(dns.internal, f"{base}.internal")
     seen: set[str] = set()
     for index, default in enumerate(dns.defaults):
         if default.domain in seen:
@@ -151,7 +176,17 @@ def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator
         seen.add(default.domain)
 
 
-def judge_change(old: SeedSpec, new: SeedSpec, base: str) -> Iterator[Finding]:
+def _internal(internal: SeedDNSDomain, base: str) -> Iterator[Finding]:
+    for value, name in ((internal.type, "type"), (internal.domain, "domain")):
+        if not value:
+            yield Finding.required(f"{base}.{name}", "must not be empty")
+    for error in identifiers.subdomain_errors(internal.domain) if internal.domain else ():
+        yield Finding.invalid(f"{base}.domain", internal.domain, error)
+
+
+def judge_change(
+    old: SeedSpec, new: SeedSpec, base: str, *, is_of_set: bool = False
+) -> Iterator[Finding]:
     """Refuse to change what a running seed was built with."""
     networks, before = new.networks, old.networks
     families = networks.ip_families or ("IPv4",)
@@ -163,7 +198,7 @@ def judge_change(old: SeedSpec, new: SeedSpec, base: str) -> Iterator[Finding]:
         (before.nodes, networks.nodes, "networks.nodes"),
         (old.ingress and old.ingress.domain, new.ingress and new.ingress.domain, "ingress.domain"),
     ):
-        if was and was != now:
+        if was != now and (was or (is_of_set and field in _NEVER_SET_LATER)):
             yield Finding.immutable(f"{base}.{field}", now or "")
     if old.backup is not None:
         yield from _backup_change(old.backup, new.backup, f"{base}.backup")

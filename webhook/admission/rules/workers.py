@@ -94,7 +94,7 @@ def _update(worker: Worker, field: str) -> Iterator[Finding]:
         elif isinstance(value, int) and value < 0:
             yield Finding.invalid(f"{field}.{name}", value, "must not be negative")
     amount = _amount(unavailable)
-    if isinstance(unavailable, str) and amount is not None and amount > 100:
+    if isinstance(unavailable, str) and amount > 100:
         yield Finding.invalid(f"{field}.maxUnavailable", unavailable, "must not exceed 100%")
     if amount == 0 and _amount(surge) == 0:
         yield Finding.invalid(
@@ -104,11 +104,12 @@ def _update(worker: Worker, field: str) -> Iterator[Finding]:
         )
 
 
-def _amount(value: int | str) -> int | None:
+def _amount(value: int | str) -> int:
+    """Read a number or a percentage; what is neither counts nothing."""
     if isinstance(value, int):
         return value
-    # Nothing beyond a few digits is a percentage; more would cost time to read.
-    return int(value[:-1]) if _PERCENT.match(value) and len(value) < 12 else None
+    # More than a few digits would cost time to read, and are far too many all the same.
+    return int(value[-12:-1]) if _PERCENT.match(value) else 0
 
 
 def _system_components(workers: Sequence[Worker], base: str) -> Iterator[Finding]:

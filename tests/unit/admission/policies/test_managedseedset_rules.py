@@ -127,8 +127,60 @@ def annotated(name: str, value: str) -> dict[str, Any]:
             seed_set(
                 selector={"matchExpressions": [{"key": "set", "operator": "Like", "values": []}]}
             ),
-            {("spec.selector", "Invalid")},
+            {
+                ("spec.selector", "Invalid"),
+                ("spec.selector.matchExpressions[0].operator", "NotSupported"),
+            },
             id="a bad selector",
+        ),
+        pytest.param(
+            seed_set(selector={"matchLabels": {"set": "s", "not a key": "x"}}),
+            {("spec.selector", "Invalid"), ("spec.selector.matchLabels", "Invalid")},
+            id="a bad label in the selector",
+        ),
+        pytest.param(
+            seed_set(
+                selector={"matchExpressions": [{"key": "set", "operator": "Exists", "values": []}]}
+            ),
+            set(),
+            id="a selector by existence",
+        ),
+        pytest.param(
+            of_template(gardenlet={"bootstrap": ""}),
+            {(f"{TEMPLATE}.gardenlet.bootstrap", "NotSupported")},
+            id="an empty bootstrap",
+        ),
+        pytest.param(
+            of_template(gardenlet={"config": {"apiVersion": "", "kind": ""}}),
+            set(),
+            id="a configuration without its title, which Gardener takes in sets",
+        ),
+        pytest.param(
+            of_template(gardenlet={"config": {"kind": "Other"}}),
+            {(f"{TEMPLATE}.gardenlet.config", "Invalid")},
+            id="a configuration of another kind",
+        ),
+        pytest.param(
+            of_template(
+                gardenlet={
+                    "bootstrap": None,
+                    "mergeWithParent": None,
+                    "config": {"gardenClientConnection": {"kubeconfig": "k"}},
+                }
+            ),
+            set(),
+            id="a kubeconfig where the template names no bootstrap",
+        ),
+        pytest.param(
+            of_template(
+                gardenlet={
+                    "bootstrap": None,
+                    "mergeWithParent": None,
+                    "config": {"gardenClientConnection": {}},
+                }
+            ),
+            {(f"{TEMPLATE}.gardenlet.config.gardenClientConnection.kubeconfig", "Required")},
+            id="no kubeconfig where the template names no bootstrap",
         ),
         pytest.param(
             seed_set(selector={"matchLabels": {"set": "t"}}),
@@ -336,6 +388,12 @@ MULTI = {
             seed_set(),
             {f"{TEMPLATE}.gardenlet.bootstrap"},
             id="the bootstrap",
+        ),
+        pytest.param(
+            of_template(gardenlet={"bootstrap": None}),
+            seed_set(),
+            {f"{TEMPLATE}.gardenlet.bootstrap"},
+            id="a bootstrap that was left out: templates get no defaults",
         ),
         pytest.param(
             of_shoot(networking={"nodes": "10.9.0.0/16"}),

@@ -61,7 +61,7 @@ SIX = {
         pytest.param(nets(pods="ten"), {("spec.networks.pods", "Invalid")}, id="no address"),
         pytest.param(nets(pods="10.2.3.4/16"), set(), id="a range that is not canonical"),
         pytest.param(
-            nets(pods="10.1.0.0/24"), {("spec.networks.pods", "Invalid")}, id="pods among nodes"
+            nets(pods="10.1.0.0/24"), {("spec.networks.nodes", "Invalid")}, id="pods among nodes"
         ),
         pytest.param(
             nets(services="10.2.4.0/24"),
@@ -102,8 +102,18 @@ SIX = {
         ),
         pytest.param(
             nets(blockCIDRs=["169.254.169.254/32", "x"]),
-            {("spec.networks.blockCIDRs[1]", "Invalid")},
-            id="a blocked range that is none",
+            set(),
+            id="a blocked range that is none, which Gardener takes",
+        ),
+        pytest.param(
+            nets(ipFamilies=["IPv4", "IPv4"]),
+            {("spec.networks.ipFamilies[1]", "Duplicate")},
+            id="a family twice",
+        ),
+        pytest.param(
+            nets(ipFamilies=["IPv4", "IPv5"]),
+            {("spec.networks.ipFamilies[1]", "NotSupported")},
+            id="an unknown family",
         ),
         pytest.param(
             spec(taints=[{"key": "a"}, {"key": "a", "value": "b"}]), set(), id="different taints"
@@ -156,7 +166,7 @@ SIX = {
         ),
         pytest.param(
             spec(settings={"loadBalancerServices": {"zones": [{"name": "a"}]}}),
-            {("spec.settings.loadBalancerServices.zones[0]", "Forbidden")},
+            {("spec.settings.loadBalancerServices.zones", "Forbidden")},
             id="load balancers by zone in one zone",
         ),
         pytest.param(
@@ -166,6 +176,14 @@ SIX = {
             ),
             {("spec.settings.loadBalancerServices.zones[1].name", "NotSupported")},
             id="load balancers in an unknown zone",
+        ),
+        pytest.param(
+            spec(
+                settings={"loadBalancerServices": {"zones": [{"name": "a"}, {"name": "a"}]}},
+                provider={"zones": ["a", "b"]},
+            ),
+            {("spec.settings.loadBalancerServices.zones[1].name", "Duplicate")},
+            id="load balancers for a zone twice",
         ),
         pytest.param(
             spec(settings={"zoneSelection": {"mode": "Prefer"}}), set(), id="preferred zones"
@@ -213,7 +231,7 @@ def test_one_seed(changes: dict[str, Any], refused: set[tuple[str, str]]) -> Non
         ),
         pytest.param(spec(dns={"internal": None}), "spec.dns.internal", id="no internal domain"),
         pytest.param(
-            spec(backup={"credentialsRef": {"name": "c"}}),
+            spec(backup={"credentialsRef": {"name": "c"}, "region": "here"}),
             "spec.backup.provider",
             id="no backup provider",
         ),

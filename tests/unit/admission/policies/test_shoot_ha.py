@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tests.admission import judge
-from tests.builders import make_shoot, merged
+from tests.builders import make_cloud_profile, make_shoot, merged
 from webhook.api import names
+from webhook.domain.options import Options
 
 FIELD = "spec.kubernetes.controlPlane.highAvailability"
 UPSTREAM = "spec.controlPlane.highAvailability.failureTolerance.type"
@@ -209,3 +210,59 @@ def test_availability_never_falls(
 ) -> None:
     said = judge("shoot.ha", shoot(new), shoot(old))
     assert said.refused == {(field, "Forbidden") for field in fields}
+
+
+ZONES = "spec.controlPlane.zones"
+SPREAD = {"highAvailability": {"failureTolerance": {"type": "zone"}}}
+
+
+def pinned(*zones: str, spread: bool = False) -> dict[str, Any]:
+    return make_shoot(spec={"controlPlane": {**(SPREAD if spread else {}), "zones": [*zones]}})
+
+
+@pytest.mark.parametrize(
+    ("new", "refused"),
+    [
+        pytest.param(pinned("a"), set(), id="one zone"),
+        pytest.param(pinned("a", "b", "c", spread=True), set(), id="three zones"),
+        pytest.param(pinned("a", "b"), {(ZONES, "Invalid")}, id="two zones"),
+        pytest.param(pinned("a", spread=True), {(ZONES, "Invalid")}, id="one zone where 3 go"),
+        pytest.param(pinned("a", "a"), {(f"{ZONES}[1]", "Duplicate")}, id="a zone twice"),
+    ],
+)
+def test_pinned_zones(new: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    profile = make_cloud_profile(controlPlane={"allowZonePinning": True})
+    assert judge("shoot.ha", new, around=[profile]).refused == refused
+    forbidden = refused | {(ZONES, "Forbidden")}
+    assert judge("shoot.ha", new, around=[make_cloud_profile()]).refused == forbidden
+    assert judge("shoot.ha", new, options=Options(beside_gardener=True)).refused == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_refused"),
+    [
+        pytest.param(pinned("a"), pinned("a"), False, id="kept"),
+        pytest.param(pinned("a"), make_shoot(), False, id="let go"),
+        pytest.param(make_shoot(), pinned("a"), True, id="set later"),
+        pytest.param(pinned("a"), pinned("b"), True, id="moved"),
+        pytest.param(pinned("a"), pinned("b", "a", "c", spread=True), False, id="grown into three"),
+        pytest.param(
+            pinned("a"), pinned("b", "c", "d", spread=True), True, id="grown without the first"
+        ),
+        pytest.param(
+            pinned("a", "b", "c", spread=True),
+            pinned("c", "b", "a", spread=True),
+            True,
+            id="in another order",
+        ),
+    ],
+)
+def test_pinned_zones_stay(old: dict[str, Any], new: dict[str, Any], is_refused: bool) -> None:
+    refused = {(ZONES, "Forbidden")} if is_refused else set()
+    assert judge("shoot.ha", new, old).refused == refused
+
+
+def test_a_tolerance_without_a_type() -> None:
+    field = "spec.controlPlane.highAvailability.failureTolerance.type"
+    new = make_shoot(spec={"controlPlane": {"highAvailability": {"failureTolerance": {}}}})
+    assert judge("shoot.ha", new).refused == {(field, "NotSupported")}

@@ -233,8 +233,10 @@ def test_whether_the_seed_fits(
     changes: dict[str, Any], seed: dict[str, Any], profile: dict[str, Any], refused: str | None
 ) -> None:
     said = place(changes, seed, profile=profile)
-    assert said.refused == (DENIED if refused else set())
-    assert refused is None or refused in said.messages[0]
+    assert {each for each in said.refused if each[0] == "spec.seedName"} == (
+        DENIED if refused else set()
+    )
+    assert refused is None or any(refused in message for message in said.messages)
 
 
 def taken(name: str, seed: str = "seed", moving_to: str = "") -> dict[str, Any]:
@@ -305,3 +307,88 @@ def test_a_wish_that_moves_the_shoot_is_admitted_with_a_warning(
     )
     assert said.refused == set()
     assert said.warned == ({FIELD} if warned else set())
+
+
+PROVIDER_TYPES = "spec.seedSelector.providerTypes"
+
+
+@pytest.mark.parametrize(
+    ("spec", "refused"),
+    [
+        pytest.param({"tolerations": [{"key": "a"}, {"key": "a", "value": "b"}]}, set(), id="well"),
+        pytest.param(
+            {"tolerations": [{"value": "b"}]},
+            {("spec.tolerations[0].key", "Required")},
+            id="a toleration without a key",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "not a key"}]},
+            {("spec.tolerations[0].key", "Invalid")},
+            id="a toleration of no taint there can be",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "a"}, {"key": "a"}]},
+            {("spec.tolerations[1]", "Duplicate")},
+            id="a toleration twice",
+        ),
+        pytest.param(
+            {"seedSelector": {"matchLabels": {"not a key": "x"}}},
+            {("spec.seedSelector.matchLabels", "Invalid")},
+            id="a bad label",
+        ),
+        pytest.param(
+            {"seedSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
+            {("spec.seedSelector.matchExpressions[0].values", "Required")},
+            id="a list without values",
+        ),
+        pytest.param(
+            {
+                "seedSelector": {
+                    "matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]
+                }
+            },
+            {("spec.seedSelector.matchExpressions[0].values", "Forbidden")},
+            id="existence with a value",
+        ),
+    ],
+)
+def test_what_shoots_say_about_seeds(spec: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert judge("shoot.placement", make_shoot(spec=spec)).refused == refused
+    assert judge("shoot.placement", make_shoot(spec=spec), make_shoot()).refused == refused
+    stored = make_shoot(spec=spec)
+    assert judge("shoot.placement", stored, stored).refused == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fields"),
+    [
+        pytest.param(None, {"matchLabels": {"x": "y"}}, set(), id="one that selects the seed"),
+        pytest.param(None, {"matchLabels": {"x": "z"}}, {"spec.seedSelector"}, id="another"),
+        pytest.param(None, {"providerTypes": ["local"]}, set(), id="the seed's provider"),
+        pytest.param(None, {"providerTypes": ["aws"]}, {PROVIDER_TYPES}, id="another provider"),
+        pytest.param(None, {"providerTypes": ["*"]}, {PROVIDER_TYPES}, id="no wildcard here"),
+        pytest.param({"matchLabels": {"x": "y"}}, None, {"spec.seedSelector"}, id="taken away"),
+        pytest.param({"matchLabels": {"x": "z"}}, {"matchLabels": {"x": "z"}}, set(), id="kept"),
+    ],
+)
+def test_a_selector_goes_on_selecting_the_seed(
+    before: dict[str, Any] | None, after: dict[str, Any] | None, fields: set[str]
+) -> None:
+    old = shoot("seed", spec={"seedSelector": before})
+    new = shoot("seed", spec={"seedSelector": after})
+    around = [make_seed(metadata={"labels": {"x": "y"}})]
+    assert judge("shoot.placement", new, old, around=around).fields == fields
+
+
+@pytest.mark.parametrize(
+    ("networking", "fields"),
+    [
+        pytest.param({"pods": "10.2.0.0/16"}, set(), id="the seed's own IPv4 range"),
+        pytest.param({"pods": "241.0.0.0/16"}, {"spec.networking.pods"}, id="a reserved range"),
+        pytest.param({"nodes": "fd00::/64"}, {"spec.networking.nodes"}, id="the seed's IPv6 range"),
+        pytest.param({"nodes": "fd01::/64"}, set(), id="an IPv6 range beside it"),
+    ],
+)
+def test_networks_fit_the_seed(networking: dict[str, str], fields: set[str]) -> None:
+    seed = {"spec": {"networks": {"nodes": "fd00::/60"}}}
+    assert place({"spec": {"networking": networking}}, seed).fields == fields

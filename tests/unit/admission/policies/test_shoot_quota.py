@@ -292,3 +292,9 @@ def test_lifetime(old: dict[str, Any], new: dict[str, Any], refused: set[tuple[s
     ]
     said = judge("shoot.quota", shoot(**new), shoot(**old), around=around)
     assert said.refused == refused
+
+
+def test_the_end_of_a_new_shoot_is_left_to_the_controller() -> None:
+    around = [make_quota(metrics={}, clusterLifetimeDays=7), make_binding(), make_cloud_profile()]
+    new = shoot(**expiring("2126-01-01T00:00:00Z"))
+    assert judge("shoot.quota", new, around=around).refused == set()

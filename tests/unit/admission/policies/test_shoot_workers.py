@@ -144,7 +144,9 @@ def test_the_weaker_rule_exempts_pools_without_nodes() -> None:
         pytest.param({"minimum": 3, "maximum": 3}, None, id="minimum equal to maximum"),
         pytest.param({"minimum": 4}, ("maximum", "Forbidden"), id="minimum above maximum"),
         pytest.param({"maxSurge": "10%"}, None, id="surge in percent"),
-        pytest.param({"maxSurge": "ten"}, ("maxSurge", "Invalid"), id="surge in words"),
+        pytest.param(
+            {"maxSurge": "ten", "maxUnavailable": 1}, ("maxSurge", "Invalid"), id="surge in words"
+        ),
         pytest.param({"maxSurge": -1}, ("maxSurge", "Invalid"), id="negative surge"),
         pytest.param({"maxSurge": 0, "maxUnavailable": 1}, None, id="no surge, one unavailable"),
         pytest.param(
@@ -225,7 +227,7 @@ def test_a_region_without_zones_takes_none() -> None:
 def test_another_region_is_judged_anew() -> None:
     new = make_shoot(workers=[pool()], spec={"region": "there"})
     said = judge("shoot.workers", new, make_shoot(workers=[pool()]), around=[make_cloud_profile()])
-    assert said.fields == {f"{PATH}[0].zones[{index}]" for index in range(3)}
+    assert said.fields == {f"{PATH}[0].zones[{index}]" for index in range(3)} | {"spec.region"}
 
 
 UPSTREAM: dict[str, Any] = {

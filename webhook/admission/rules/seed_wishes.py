@@ -1,0 +1,61 @@
+"""What a shoot says about the seeds that it may be put on: tolerations and a selector."""
+
+from collections.abc import Iterator
+
+from webhook.admission.decision import Finding
+from webhook.admission.rules import label_selector
+from webhook.api import identifiers
+from webhook.api.seeds import Seed
+from webhook.api.shoots import ShootSpec
+from webhook.domain import selection
+
+
+def is_changed(new: ShootSpec, old: ShootSpec | None) -> bool:
+    """Tell whether there is anything to judge; most shoots say nothing about seeds."""
+    if old is None:
+        return bool(new.tolerations) or new.seed_selector is not None
+    return new.tolerations != old.tolerations or new.seed_selector != old.seed_selector
+
+
+def judge(spec: ShootSpec) -> Iterator[Finding]:
+    """Refuse what is malformed, whatever seeds there are."""
+    seen: set[tuple[str, str | None]] = set()
+    for index, toleration in enumerate(spec.tolerations):
+        field = f"spec.tolerations[{index}]"
+        if not toleration.key:
+            yield Finding.required(f"{field}.key", "name the key of the taint")
+        else:
+            for error in identifiers.label_key_errors(toleration.key):
+                yield Finding.invalid(f"{field}.key", toleration.key, error)
+        pair = (toleration.key, toleration.value)
+        if pair in seen:
+            yield Finding.duplicate(field, toleration.key, "name each toleration once")
+        seen.add(pair)
+    if spec.seed_selector is not None:
+        yield from label_selector.judge(spec.seed_selector, "spec.seedSelector")
+
+
+def judge_seed(new: ShootSpec, old: ShootSpec | None, seed: Seed) -> Iterator[Finding]:
+    """Refuse a selector that does not select the seed which the shoot has."""
+    selector = new.seed_selector
+    before = old.seed_selector if old is not None else None
+    if selector == before:
+        return
+    if selector is None:
+        yield Finding.invalid(
+            "spec.seedSelector", None, f"cannot be removed while the shoot is on seed {seed.name}"
+        )
+        return
+    if not selection.labels(selector).matches(seed.metadata.labels):
+        yield Finding.invalid(
+            "spec.seedSelector",
+            dict(selector.match_labels),
+            f"must select seed {seed.name}, which the shoot is on",
+        )
+    provider = seed.spec.provider.type
+    if selector.provider_types and provider not in selector.provider_types:
+        yield Finding.invalid(
+            "spec.seedSelector.providerTypes",
+            list(selector.provider_types),
+            f"must have {provider}, which seed {seed.name} runs on",
+        )
