@@ -3,41 +3,27 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import signal
+import sys
+from asyncio.subprocess import PIPE
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
-from uuid import uuid4
+from typing import Any
 
 import grpc
 import pytest
+import yaml
 from typing_extensions import override
 
-from tests.autoscaler import Autoscaler, FakeNode, calling
+from tests.behaviour.pooling import DEPLOYMENT, OK, Place, connected, opened
 from tests.faults.proxy import Call, Proxy, proxy
-from tests.faults.replicas import Replica, eventually, running
-from tests.machines import make_class, make_deployment, make_machine, make_set
+from tests.faults.replicas import eventually, running
+from tests.machines import make_deployment
 from tests.schedulers import create_all
 from webhook.api import names
-from webhook.api.crds import crd
-from webhook.api.extensions import Cluster, Worker
-from webhook.api.kinds import kind_of_model
-from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
-from webhook.api.meta import Object, ObjectKey
 from webhook.cli import main as espalier
 from webhook.cli import plugin
-from webhook.cluster import config
-from webhook.cluster.client import Client
-from webhook.cluster.requests import Selection
-from webhook.nodegroups import provider_pb2 as wire
-from webhook.tls.authority import KeyPair
 
-OK = grpc.StatusCode.OK
-MODELS: tuple[type[Object], ...] = (
-    *(MachineDeployment, MachineSet, Machine, MachineClass),
-    *(Worker, Cluster),
-)
-DEPLOYMENT = kind_of_model(MachineDeployment)
 AUTOSCALERS = [*filter(None, [os.environ.get("ESPALIER_CLUSTER_AUTOSCALER")])]
 """The binary of a real cluster-autoscaler, where somebody names one."""
 
@@ -47,111 +33,10 @@ OUTAGE_SCANS = 60 if os.environ.get("ESPALIER_SOAK") else 2
 pytestmark = pytest.mark.timeout(120)
 
 
-class Certificate(NamedTuple):
-    pair: KeyPair
-    authority: bytes
-
-
-class Place:
-    """A shoot's namespace on a server, and a namespace of Espalier's own."""
-
-    def __init__(self, server: Any, client: Client, directory: Path) -> None:
-        number = uuid4().hex[:6]
-        self.server = server
-        self.client = client
-        self.directory = directory
-        self.namespace = f"shoot--dev--{number}"
-        self.own = f"own-{number}"
-
-    def group(self, zone: int) -> str:
-        return f"{self.namespace}.{self.zone(zone).name}"
-
-    def zone(self, zone: int) -> ObjectKey:
-        return ObjectKey(self.namespace, f"{self.namespace}-pool-z{zone + 1}")
-
-    async def prepare(self, *replicas: int, bounds: tuple[int, int] = (3, 6)) -> None:
-        """Make the namespaces, and an adaptive pool in the shoot's."""
-        for name in (self.namespace, self.own):
-            await self.server.kubectl("create", "namespace", name)
-        adaptive = {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}
-        drafts = [
-            make_deployment(
-                zone=zone, namespace=self.namespace, replicas=size, bounds=bounds, metadata=adaptive
-            )
-            for zone, size in enumerate(replicas)
-        ]
-        classes = [
-            make_class(f"{self.zone(zone).name}-abcde", self.namespace)
-            for zone in range(len(replicas))
-        ]
-        await create_all(self.client, [*drafts, *classes])
-
-    async def add_node(self, zone: int) -> FakeNode:
-        """Let a machine of a zone become a Node."""
-        owner = await self.client.get(DEPLOYMENT, self.zone(zone))
-        made = make_set(owner, uuid4().hex[:4])
-        await create_all(self.client, [made])
-        key = ObjectKey(self.namespace, made["metadata"]["name"])
-        found = await self.client.get(kind_of_model(MachineSet), key)
-        machine = make_machine(found)
-        await create_all(self.client, [machine])
-        return FakeNode(machine["metadata"]["name"], machine["spec"]["providerID"])
-
-    async def sizes(self) -> list[int]:
-        page = await self.client.page(Selection(DEPLOYMENT, self.namespace))
-        found = [json.loads(bytes(item)) for item in page.items]
-        found.sort(key=lambda each: str(each["metadata"]["name"]))
-        return [each["spec"].get("replicas", 0) for each in found]
-
-    def replica(self, name: str, *flags: str, kubeconfig: Path | None = None) -> Replica:
-        return Replica(
-            *(name, self.directory, kubeconfig or self.server.kubeconfig),
-            *("--namespace", self.own, "--roles", "nodegroups", "--nodegroups-port", "0"),
-            *("--certificate-names", "127.0.0.1", "--drain-quiet", "0", *flags),
-        )
-
-    async def certificate(self) -> Certificate:
-        """Have a client certificate made, by the command that operators use."""
-        folder = self.directory / "certs" / f"nodegroups-{self.namespace}"
-        arguments = ["certs", "create", "--secret", "--nodegroups", self.namespace]
-        arguments += ["--kubeconfig", str(self.server.kubeconfig), "--namespace", self.own]
-        arguments += ["--directory", str(self.directory / "certs")]
-        assert await asyncio.to_thread(espalier.main, arguments) == 0
-        pair = KeyPair((folder / "tls.crt").read_bytes(), (folder / "tls.key").read_bytes())
-        return Certificate(pair, (folder / "ca.crt").read_bytes())
-
-
-@asynccontextmanager
-async def connected(replica: Replica, certificate: Certificate) -> AsyncIterator[Autoscaler]:
-    """Connect an autoscaler to a server that has said where it listens."""
-    port = (await replica.logged("listening"))["nodegroups_port"]
-    address = f"127.0.0.1:{port}"
-    async with calling(address, certificate.pair, certificate.authority) as autoscaler:
-
-        async def answers() -> bool:
-            return await autoscaler.code("Refresh", wire.RefreshRequest()) is OK
-
-        await eventually(answers)
-        yield autoscaler
-
-
 @pytest.fixture
-async def client(server):
-    async with Client(await config.load(str(server.kubeconfig))) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def place(server, client, tmp_path):
-    kinds = [kind_of_model(model) for model in MODELS]
-    items = [crd(kind, beside_gardener=False) for kind in kinds]
-    listed = {"apiVersion": "v1", "kind": "List", "items": items}
-    await server.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=listed)
-    resources = [f"crd/{kind.resource}" for kind in kinds]
-    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
-    made = Place(server, client, tmp_path)
-    yield made
-    await server.kubectl("delete", "namespace", made.namespace, made.own, "--wait=false")
+async def place(server, tmp_path):
+    async with opened(server, tmp_path) as made:
+        yield made
 
 
 async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> None:
@@ -332,6 +217,58 @@ async def test_processes_share_the_port_and_the_pool(place: Place) -> None:
         assert {*await asyncio.gather(*wanted)} == {OK}
         assert sum(await place.sizes()) <= 6
         assert await replica.end() == 0
+
+
+async def test_people_see_a_pool_change_while_they_watch(place: Place) -> None:
+    await place.prepare(1, 0, 0)
+    near = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shown = ["espalier", "nodegroups", "-n", place.namespace, "--espalier-namespace", place.own]
+    process = await asyncio.create_subprocess_exec(
+        *place.server.kubectl.command(*shown, "-w", "-o", "json"),
+        env=place.server.kubectl.environment() | {"PATH": near},
+        stdout=PIPE,
+    )
+    assert process.stdout is not None
+    try:
+
+        async def until(*sizes: int) -> dict[str, Any]:
+            assert process.stdout is not None
+            async for line in process.stdout:
+                told: dict[str, Any] = json.loads(line)
+                if [each["assigned"] for each in told["groups"]] == [*sizes]:
+                    return told
+            raise AssertionError("it has ended")
+
+        assert (await until(1, 0, 0))["groups"][1]["max"] == 5
+        await place.client.patch(DEPLOYMENT, place.zone(1), {"spec": {"replicas": 2}})
+        assert [each["max"] for each in (await until(1, 2, 0))["groups"]] == [4, 5, 3]
+        unfit = {"metadata": {"annotations": {names.POOL_MAXIMUM: "many"}}}
+        await place.client.patch(DEPLOYMENT, place.zone(2), unfit)
+        (left_out,) = (await until(1, 2))["leftOut"]
+        assert left_out["name"] == place.zone(2).name
+    finally:
+        process.send_signal(signal.SIGINT)
+        await process.wait()
+
+
+async def test_a_configuration_names_the_labels_by_which_zones_differ(place: Place, capsys) -> None:
+    await place.prepare(0, 0)
+    for zone in range(2):
+        labels = {"rack": f"r{zone}", "same": "x"}
+        template = {"spec": {"nodeTemplate": {"metadata": {"labels": labels}}}}
+        change = {"spec": {"template": template}}
+        await place.client.patch(DEPLOYMENT, place.zone(zone), change)
+    asked = ["nodegroups", "config", place.namespace, "--kubeconfig", str(place.server.kubeconfig)]
+    assert await asyncio.to_thread(espalier.main, asked) == 0
+    said = capsys.readouterr().out
+    ignored = [line for line in said.splitlines() if "--balancing-ignore-label" in line]
+    assert ignored == ["--balancing-ignore-label=rack  # differs from zone to zone of a pool"]
+    assert yaml.safe_load(said.partition("\n\n")[0]) == {
+        "address": "espalier.espalier-system.svc:9444",
+        "cert": "/etc/espalier-nodegroups/tls.crt",
+        "key": "/etc/espalier-nodegroups/tls.key",
+        "cacert": "/etc/espalier-nodegroups/ca.crt",
+    }
 
 
 if AUTOSCALERS:  # an extra: what is skipped in CI counts as a failure

@@ -82,6 +82,10 @@ class Runner:
                 for _ in range(self._controller.workers):
                     workers.create_task(self._work())
 
+    def wake(self, key: ObjectKey) -> None:
+        """Look at an object again for a reason that no watch tells."""
+        self._queue.add(key)
+
     def _listen(self, stack: ExitStack) -> None:
         for watch in (Watch(self._controller.model, _itself), *self._controller.watches):
             if self._cache.watches(watch.model):

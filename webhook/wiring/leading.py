@@ -60,6 +60,7 @@ class Leading:
         for row in CONTROLLERS:
             fed, ahead = _fed(row, samples, looking), runners.get(row.after)
             runners[row.name] = self._runner(fed, writer, shoots, ahead)
+        looking.wake = runners[RECORDS.name].wake
         parts = [*runners.values(), self._rollouts(writer), samples, looking]
         return _run_all([*parts, dispatcher, reviewer, *self.more], shoots)
 

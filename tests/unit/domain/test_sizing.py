@@ -115,6 +115,7 @@ ADAPTIVE = Pool(3, 4, 3, "Adaptive")
         pytest.param(_groups(1, 0, 0), [(1, 4), (1, 3), (1, 3)], id="good Scan-1"),
         pytest.param(_groups(2, 1, 0), [(1, 3), (1, 2), (1, 1)], id="good Scan-2"),
         pytest.param(_groups(2, 1, 1), [(1, 2), (1, 1), (1, 1)], id="good Scan-3"),
+        pytest.param(_groups(0, 0, 0), [(1, 4), (1, 4), (1, 4)], id="backoff Scan-0"),
         pytest.param(_groups(0, 1, 0, bad=(0,)), [(0, 3), (2, 4), (1, 3)], id="backoff Scan-1"),
         pytest.param(_groups(0, 2, 0, bad=(0,)), [(0, 2), (2, 4), (1, 2)], id="backoff Scan-2"),
         pytest.param(_groups(0, 2, 1, bad=(0,)), [(0, 1), (2, 3), (1, 2)], id="backoff Scan-3"),

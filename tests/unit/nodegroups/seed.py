@@ -1,7 +1,8 @@
 """A seed in memory: MachineDeployments with versions, servers whose caches lag behind them."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 from typing_extensions import override
@@ -16,7 +17,7 @@ from webhook.api.poolobjects import PoolObject
 from webhook.cluster.cache import ASSUMED_FOR
 from webhook.cluster.client import Page
 from webhook.cluster.documents import read
-from webhook.cluster.errors import UnreachableError
+from webhook.cluster.errors import ApiError, UnreachableError
 from webhook.cluster.requests import Request, Selection
 from webhook.domain import poolencoding
 from webhook.domain.groups import Group
@@ -35,8 +36,36 @@ NAMESPACE = "espalier-system"
 CALLER = Caller("ipv4:127.0.0.1:1", SHOOT_NAMESPACE)
 
 
+HELD = "held"
+"""A write that is on its way for long: it comes when the test says so, whoever still waits."""
+
+
+class Late(NamedTuple):
+    """A write on its way, and whoever waits for its answer."""
+
+    write: Callable[[], Draft]
+    answer: asyncio.Future[Draft]
+
+
 class Seed(Server):
     """The API server of a seed; a changed spec is a new generation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: list[Late] = []
+
+    def arrive(self) -> None:
+        """Let every write come that is on its way."""
+        late, self.late = self.late, []
+        for write, answer in late:
+            try:
+                done = write()
+            except ApiError as error:
+                if not answer.done():
+                    answer.set_exception(error)
+            else:
+                if not answer.done():
+                    answer.set_result(done)
 
     @override
     def put(self, model: type[Object], body: Raw) -> Draft:
@@ -90,6 +119,7 @@ class SeedServer(Replica):
     def __init__(self, seed: Seed, clock: FakeClock, options: Options | None = None) -> None:
         super().__init__(seed, clock, options or Options())
         self.memory = Memory(FOLLOWED, options=options or Options())
+        self.seed = seed
         self.is_away = False
         self.views = Views(self, clock)
         self.views.follow()
@@ -122,6 +152,15 @@ class SeedServer(Replica):
             return msgspec.json.encode(await self._write(lambda: self._update(model, key, body)))
         changed = await self._write(lambda: self.server.change(model, key, body))
         return msgspec.json.encode(changed)
+
+    @override
+    async def _write(self, write: Callable[[], Draft]) -> Draft:
+        if self.faults and self.faults[0] == HELD:
+            self.faults.pop(0)
+            late = Late(write, asyncio.get_running_loop().create_future())
+            self.seed.late.append(late)
+            return await late.answer
+        return await super()._write(write)
 
     @override
     async def page(self, selection: Selection, token: str = "", limit: int = 0) -> Page:

@@ -4,16 +4,14 @@ import asyncio
 from typing import SupportsIndex
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typing_extensions import override
 
 from tests.clocks import FakeClock, settle
-from tests.machines import SHOOT_NAMESPACE, make_machine
+from tests.machines import SHOOT_NAMESPACE
 from tests.unit.controllers.garden import LOST
 from tests.unit.nodegroups.seed import Seed, SeedServer, zone_key
 from webhook.api import names
-from webhook.api.machines import Machine, MachineDeployment
+from webhook.api.machines import MachineDeployment
 from webhook.api.meta import ObjectKey
 from webhook.cluster.errors import ApiError, ConflictError, UnavailableError
 from webhook.domain import poolrecord
@@ -378,100 +376,6 @@ async def test_shrinking_while_the_api_server_is_away_says_so() -> None:
     server.is_away = True
     with pytest.raises(UnavailableError):
         await server.resizer.delete(server.group(0), [f"p:///{first}"])
-
-
-Step = tuple[int, str, int, int]
-
-STEPS = st.lists(
-    st.tuples(
-        st.integers(0, 1),
-        st.sampled_from(["grow", "shrink", "look", "delete", "touch", "join", "lose", "sleep"]),
-        st.integers(0, 2),
-        st.integers(1, 4),
-    ),
-    max_size=25,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(STEPS, st.tuples(st.integers(0, 3), st.integers(4, 7)))
-def test_two_servers_never_pass_the_maximum_and_never_take_a_live_node_back(
-    steps: list[Step], bounds: tuple[int, int]
-) -> None:
-    asyncio.run(_play(steps, bounds))
-
-
-async def _play(steps: list[Step], bounds: tuple[int, int]) -> None:
-    seed, one, clock = _with(1, 0, 0, bounds=bounds)
-    two = SeedServer(seed, clock)
-    two.look()
-    servers = (one, two)
-    running: list[asyncio.Task[object]] = []
-    for which, what, zone, amount in steps:
-        server = servers[which]
-        match what:
-            case "grow":
-                growing = server.resizer.increase(server.group(zone), amount)
-                running.append(asyncio.create_task(growing))
-            case "shrink":
-                shrinking = server.resizer.decrease(server.group(zone), amount)
-                running.append(asyncio.create_task(shrinking))
-            case "delete":
-                members = server.group(zone).members[:1]
-                ids = [member.id for member in members]
-                running.append(asyncio.create_task(server.resizer.delete(server.group(zone), ids)))
-            case "look":
-                server.look(amount)
-            case "touch":
-                seed.change(MachineDeployment, zone_key(zone), {"status": {"replicas": amount}})
-            case "join":
-                _join(seed, zone)
-            case "lose":
-                server.faults = [LOST if amount % 2 else _conflict()]
-            case _:
-                await clock.advance(float(amount))
-        assert sum(seed.sizes()) <= bounds[1]
-        assert all(size >= live for size, live in zip(seed.sizes(), _live(seed), strict=True))
-        await asyncio.sleep(0)
-    for server in servers:
-        server.look()
-    await clock.advance(10)
-    results = await asyncio.gather(*running, return_exceptions=True)
-    assert not [each for each in results if not isinstance(each, int | Lowering | ApiError)]
-    assert sum(seed.sizes()) <= bounds[1]
-
-
-def _join(seed: Seed, zone: int) -> None:
-    """Let one machine more become a Node, as far as the size goes, and be counted in status."""
-    seed.change(MachineDeployment, zone_key(zone), {"status": {"joined": seed.version}})
-    deployment = seed.objects[MachineDeployment, zone_key(zone)]
-    found = [
-        key for model, key in seed.objects if model is Machine and f"z{zone + 1}-1" in key.name
-    ]
-    if sum(_live(seed)[zone : zone + 1]) >= deployment["spec"]["replicas"]:
-        return
-    if not found:
-        seed.add_machines(zone, "Running")
-        return
-    name = found[0].name.rpartition("-")[0]
-    owner = {
-        "metadata": {"name": name, "namespace": SHOOT_NAMESPACE, "uid": f"uid-{name}"},
-        "spec": {},
-    }
-    seed.put(Machine, make_machine(owner, f"1{len(found)}"))
-
-
-def _live(seed: Seed) -> list[int]:
-    """Count the live Nodes of each zone that nobody has asked to delete."""
-    counts = []
-    for zone in range(3):
-        deployment = seed.objects[MachineDeployment, zone_key(zone)]
-        named = deployment["metadata"]["annotations"].get(names.TRIGGER_DELETION, "")
-        going = {entry.partition("~")[0] for entry in named.split(",")}
-        prefix = f"{zone_key(zone).name}-1-"
-        found = [key.name for model, key in seed.objects if model is Machine]
-        counts.append(sum(name.startswith(prefix) and name not in going for name in found))
-    return counts
 
 
 def test_keys_are_what_the_tests_take_them_for() -> None:

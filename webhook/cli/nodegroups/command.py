@@ -5,7 +5,8 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterable
-from typing import Final
+from contextlib import nullcontext
+from typing import Any, Final, NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -27,6 +28,19 @@ HELP: Final = "show worker pools as node groups, with bounds, sizes and troubles
 
 _POLL_SECONDS: Final = 1.0
 _WIDE: Final = 200
+
+
+class Seen(NamedTuple):
+    """What there is at one moment."""
+
+    rows: list[Row]
+    unfit: list[Unfit]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Spell it for programs."""
+        left_out = [{"name": each.name, "why": each.why} for each in self.unfit]
+        return {"groups": [row.json for row in self.rows], "leftOut": left_out}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,35 +76,44 @@ async def _run(args: argparse.Namespace) -> int:
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
     access = await config.load(args.kubeconfig, args.context)
     async with Client(access) as client:
-        rows, unfit = await _look(args, client)
+        seen = await _look(args, client)
         if args.watch:
-            await _watch(args, client, console)
+            await _watch(args, client, console, seen)
         elif args.output == "json":
-            left_out = [{"name": each.name, "why": each.why} for each in unfit]
-            print(json.dumps({"groups": [row.json for row in rows], "leftOut": left_out}, indent=2))
+            print(json.dumps(seen.json, indent=2))
         else:
-            console.print(_shown(rows, unfit))
-    return 0 if rows else 1
+            console.print(_shown(*seen))
+    return 0 if seen.rows else 1
 
 
-async def _watch(args: argparse.Namespace, client: Client, console: Console) -> None:
-    with Live(console=console, auto_refresh=False) as live:
+async def _watch(args: argparse.Namespace, client: Client, console: Console, seen: Seen) -> None:
+    """Go on showing: in place on a terminal, else whatever changed, one JSON document a line."""
+    in_place = args.output != "json" and console.is_terminal
+    with Live(console=console, auto_refresh=False) if in_place else nullcontext() as live:
+        shown = None
         while True:
-            rows, unfit = await _look(args, client)
-            if args.output == "json":
-                print(json.dumps([row.json for row in rows]), flush=True)
-            else:
-                live.update(_shown(rows, unfit), refresh=True)
+            if live is not None:
+                live.update(_shown(*seen), refresh=True)
+            elif seen != shown and args.output == "json":
+                print(json.dumps(seen.json), flush=True)
+            elif seen != shown:
+                console.print(_shown(*seen))
+                sys.stdout.flush()
+            shown = seen
             await asyncio.sleep(_POLL_SECONDS)
+            try:
+                seen = await _look(args, client)
+            except ApiError as error:  # it may be back in a moment
+                print(f"nodegroups: {' '.join(str(error).split())}", file=sys.stderr)
 
 
-async def _look(args: argparse.Namespace, client: Client) -> tuple[list[Row], list[Unfit]]:
+async def _look(args: argparse.Namespace, client: Client) -> Seen:
     now = SystemClock().now()
     specs = tuple(args.node_group_auto_discovery)
     snapshot = await listing.read(client, args.namespace, args.espalier_namespace, specs, now)
     views = listing.views_of(snapshot)
     rows = [row for view in views for row in listing.rows_of(snapshot, view)]
-    return rows, [each for view in views for each in view.unfit]
+    return Seen(rows, [each for view in views for each in view.unfit])
 
 
 def _shown(rows: Iterable[Row], unfit: Iterable[Unfit]) -> RenderableType:

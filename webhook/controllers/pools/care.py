@@ -32,7 +32,6 @@ DISAGREEMENT: Final = "PoolZonesDisagree"
 DISAGREEING: Final = timedelta(seconds=60)
 """How long zones may give different numbers before people are told: they change one by one."""
 
-_SOON: Final = 10.0
 _SLOW: Final = 30.0
 _DEPLOYMENT: Final = kind_of_model(MachineDeployment)
 _SET: Final = kind_of_model(MachineSet)
@@ -246,7 +245,4 @@ def _next_look(record: Record, sight: _Sight) -> float | None:
     ahead = [(moment - sight.now).total_seconds() for moment in moments if moment > sight.now]
     if any(_surplus(name, sight) for name in sight.sets):
         ahead.append(_SLOW)
-    namespace = sight.pool.key.namespace
-    if any(sight.backed_off(f"{namespace}.{name}") is not None for name in sight.sets):
-        ahead.append(_SOON)
     return min(ahead, default=None)

@@ -8,6 +8,9 @@ import asyncio
 import base64
 import binascii
 import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -22,7 +25,7 @@ from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError, ForbiddenError, NotFoundError
 from webhook.cluster.requests import Request
-from webhook.domain import permits
+from webhook.domain import permits, poolencoding
 from webhook.domain.fleets import granted
 from webhook.domain.pools import Pool
 from webhook.runtime.clock import Clock
@@ -33,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 EVERY_SECONDS: Final = 10.0
 PATIENCE_SECONDS: Final = 5.0
+AT_ONCE: Final = 8
+"""Shoots that are looked into at the same time, so that one out of reach holds up no other."""
 STATUS: Final = ObjectKey("kube-system", "cluster-autoscaler-status")
 QUOTAS: Final = "/apis/autoscaling.x-k8s.io/v1alpha1/capacityquotas"
 
@@ -50,7 +55,7 @@ class Remotes(Protocol):
 
 
 class Shoots:
-    """Keeps looking, and remembers what shoots said last."""
+    """Keeps looking, remembers what shoots said last, and tells whom that concerns."""
 
     def __init__(self, client: Client, cache: Showing, remotes: Remotes, clock: Clock) -> None:
         self._client = client
@@ -58,7 +63,8 @@ class Shoots:
         self._remotes = remotes
         self._clock = clock
         self._backed_off: dict[str, frozenset[str]] = {}
-        self._written: dict[tuple[str, str], int] = {}
+        self.wake: Callable[[ObjectKey], None] = lambda _record: None
+        """Told the record of each pool of which its shoot says something new."""
 
     def backed_off(self, group: str) -> bool | None:
         """Tell whether cluster-autoscaler avoids a group; None where nobody can tell."""
@@ -67,27 +73,33 @@ class Shoots:
 
     async def run(self) -> None:
         """Look at every shoot now and then, for ever."""
+        at_once = asyncio.Semaphore(AT_ONCE)
         while True:
             namespaces = {each.namespace for each in self._cache.snapshot().list(MachineDeployment)}
-            for namespace in sorted(namespaces):
-                try:
-                    async with asyncio.timeout(PATIENCE_SECONDS):
-                        await self._look(namespace)
-                except (ApiError, TimeoutError) as error:
-                    self._backed_off.pop(namespace, None)
-                    fields = {"namespace": namespace, "error": str(error)}
-                    logger.warning("could not look into the shoot", extra=fields)
+            async with asyncio.TaskGroup() as tasks:
+                for namespace in sorted(namespaces):
+                    tasks.create_task(self._visit(namespace, at_once))
             await self._clock.sleep(EVERY_SECONDS)
+
+    async def _visit(self, namespace: str, at_once: asyncio.Semaphore) -> None:
+        """Look into one shoot; one that cannot be reached keeps what was said of it."""
+        async with at_once:
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._look(namespace)
+            except (ApiError, TimeoutError) as error:
+                self._backed_off.pop(namespace, None)
+                fields = {"namespace": namespace, "error": str(error)}
+                logger.warning("could not look into the shoot", extra=fields)
 
     async def _look(self, namespace: str) -> None:
         kubeconfig = await self._kubeconfig(namespace)
         if not kubeconfig:
-            self._backed_off.pop(namespace, None)
+            self._note(namespace, frozenset())
             return
         shoot = await self._remotes.client(kubeconfig)
-        await self._read_status(namespace, shoot)
-        if self._cache.snapshot().options.nodegroups.capacity_quotas:
-            await self._keep_quotas(namespace, shoot)
+        self._note(namespace, await _read_status(shoot))
+        await _keep_quotas(shoot, self._wanted_quotas(namespace))
 
     async def _kubeconfig(self, namespace: str) -> str:
         key = ObjectKey(namespace, self._cache.snapshot().options.nodegroups.kubeconfig_secret)
@@ -97,30 +109,53 @@ class Shoots:
         except (NotFoundError, ForbiddenError, binascii.Error, UnicodeDecodeError):
             return ""
 
-    async def _read_status(self, namespace: str, shoot: Client) -> None:
-        try:
-            found = await shoot.document(requests.get(kind_of_model(ConfigMap), STATUS))
-        except NotFoundError:
-            self._backed_off.pop(namespace, None)
+    def _note(self, namespace: str, groups: frozenset[str]) -> None:
+        """Remember what a shoot says, and wake whoever goes by it where that is news."""
+        if self._backed_off.get(namespace) == groups:
             return
-        self._backed_off[namespace] = read_backed_off((found.get("data") or {}).get("status", ""))
-
-    async def _keep_quotas(self, namespace: str, shoot: Client) -> None:
+        self._backed_off[namespace] = groups
         snapshot = self._cache.snapshot()
         pools, _ = fleets.pools_in(namespace, snapshot)
-        wanted = {pool.key.name: quota_nodes(pool, snapshot) for pool in pools}
-        for name, nodes in wanted.items():
-            if self._written.get((namespace, name)) == nodes:
-                continue
-            path = f"{QUOTAS}/{quota_name(name)}"
+        for pool in pools:
+            self.wake(ObjectKey(snapshot.options.namespace, poolencoding.name_of(pool.key)))
+
+    def _wanted_quotas(self, namespace: str) -> Mapping[str, Draft]:
+        snapshot = self._cache.snapshot()
+        if not snapshot.options.nodegroups.capacity_quotas:
+            return {}
+        nodes: Counter[str] = Counter()
+        for pool in fleets.pools_in(namespace, snapshot)[0]:
+            nodes[pool.key.name] += quota_nodes(pool, snapshot)
+        return {quota_name(name): make_quota(name, most) for name, most in nodes.items()}
+
+
+async def _read_status(shoot: Client) -> frozenset[str]:
+    try:
+        found = await shoot.document(requests.get(kind_of_model(ConfigMap), STATUS))
+    except NotFoundError:
+        return frozenset()
+    return read_backed_off((found.get("data") or {}).get("status", ""))
+
+
+async def _keep_quotas(shoot: Client, wanted: Mapping[str, Draft]) -> None:
+    """Make the quotas of a shoot what they should be, whoever changed them; ours, and no others."""
+    ours = {"labelSelector": f"{MANAGED_BY}={FIELD_MANAGER}"}
+    try:
+        listed = await shoot.document(Request("GET", QUOTAS, ours))
+    except NotFoundError:
+        return  # the kind is not served there
+    found = {str(each["metadata"]["name"]): each for each in listed.get("items") or ()}
+    for name, quota in wanted.items():
+        if found.get(name, {}).get("spec") != quota["spec"]:
             query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-            body = msgspec.json.encode(make_quota(name, nodes))
-            request = Request("PATCH", path, query, body, "application/apply-patch+yaml")
-            try:
-                await shoot.document(request)
-            except NotFoundError:
-                return  # the kind is not served there
-            self._written[namespace, name] = nodes
+            body = msgspec.json.encode(quota)
+            path = f"{QUOTAS}/{name}"
+            await shoot.document(
+                Request("PATCH", path, query, body, "application/apply-patch+yaml")
+            )
+    for name in sorted({*found} - {*wanted}):
+        with suppress(NotFoundError):
+            await shoot.document(Request("DELETE", f"{QUOTAS}/{name}"))
 
 
 def read_backed_off(text: str) -> frozenset[str]:

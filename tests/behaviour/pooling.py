@@ -1,0 +1,138 @@
+"""A shoot's pool on an API server, a server of ours beside it, and autoscalers that ask."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import grpc
+
+from tests.autoscaler import Autoscaler, FakeNode, calling
+from tests.faults.replicas import Replica, eventually
+from tests.machines import make_class, make_deployment, make_machine, make_set
+from tests.schedulers import create_all
+from webhook.api import names
+from webhook.api.crds import crd
+from webhook.api.extensions import Cluster, Worker
+from webhook.api.kinds import kind_of_model
+from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
+from webhook.api.meta import Object, ObjectKey
+from webhook.cli import main as espalier
+from webhook.cluster import config
+from webhook.cluster.client import Client
+from webhook.cluster.requests import Selection
+from webhook.nodegroups import provider_pb2 as wire
+from webhook.tls.authority import KeyPair
+
+OK = grpc.StatusCode.OK
+MODELS: tuple[type[Object], ...] = (
+    *(MachineDeployment, MachineSet, Machine, MachineClass),
+    *(Worker, Cluster),
+)
+DEPLOYMENT = kind_of_model(MachineDeployment)
+
+
+class Certificate(NamedTuple):
+    pair: KeyPair
+    authority: bytes
+
+
+class Place:
+    """A shoot's namespace on a server, and a namespace of Espalier's own."""
+
+    def __init__(self, server: Any, client: Client, directory: Path) -> None:
+        number = uuid4().hex[:6]
+        self.server = server
+        self.client = client
+        self.directory = directory
+        self.namespace = f"shoot--dev--{number}"
+        self.own = f"own-{number}"
+
+    def group(self, zone: int) -> str:
+        return f"{self.namespace}.{self.zone(zone).name}"
+
+    def zone(self, zone: int) -> ObjectKey:
+        return ObjectKey(self.namespace, f"{self.namespace}-pool-z{zone + 1}")
+
+    async def prepare(self, *replicas: int, bounds: tuple[int, int] = (3, 6)) -> None:
+        """Make the namespaces, and an adaptive pool in the shoot's."""
+        for name in (self.namespace, self.own):
+            await self.server.kubectl("create", "namespace", name)
+        adaptive = {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}
+        drafts = [
+            make_deployment(
+                zone=zone, namespace=self.namespace, replicas=size, bounds=bounds, metadata=adaptive
+            )
+            for zone, size in enumerate(replicas)
+        ]
+        classes = [
+            make_class(f"{self.zone(zone).name}-abcde", self.namespace)
+            for zone in range(len(replicas))
+        ]
+        await create_all(self.client, [*drafts, *classes])
+
+    async def add_node(self, zone: int) -> FakeNode:
+        """Let a machine of a zone become a Node."""
+        owner = await self.client.get(DEPLOYMENT, self.zone(zone))
+        made = make_set(owner, uuid4().hex[:4])
+        await create_all(self.client, [made])
+        key = ObjectKey(self.namespace, made["metadata"]["name"])
+        found = await self.client.get(kind_of_model(MachineSet), key)
+        machine = make_machine(found)
+        await create_all(self.client, [machine])
+        return FakeNode(machine["metadata"]["name"], machine["spec"]["providerID"])
+
+    async def sizes(self) -> list[int]:
+        page = await self.client.page(Selection(DEPLOYMENT, self.namespace))
+        found = [json.loads(bytes(item)) for item in page.items]
+        found.sort(key=lambda each: str(each["metadata"]["name"]))
+        return [each["spec"].get("replicas", 0) for each in found]
+
+    def replica(self, name: str, *flags: str, kubeconfig: Path | None = None) -> Replica:
+        return Replica(
+            *(name, self.directory, kubeconfig or self.server.kubeconfig),
+            *("--namespace", self.own, "--roles", "nodegroups", "--nodegroups-port", "0"),
+            *("--certificate-names", "127.0.0.1", "--drain-quiet", "0", *flags),
+        )
+
+    async def certificate(self) -> Certificate:
+        """Have a client certificate made, by the command that operators use."""
+        folder = self.directory / "certs" / f"nodegroups-{self.namespace}"
+        arguments = ["certs", "create", "--secret", "--nodegroups", self.namespace]
+        arguments += ["--kubeconfig", str(self.server.kubeconfig), "--namespace", self.own]
+        arguments += ["--directory", str(self.directory / "certs")]
+        assert await asyncio.to_thread(espalier.main, arguments) == 0
+        pair = KeyPair((folder / "tls.crt").read_bytes(), (folder / "tls.key").read_bytes())
+        return Certificate(pair, (folder / "ca.crt").read_bytes())
+
+
+@asynccontextmanager
+async def connected(replica: Replica, certificate: Certificate) -> AsyncIterator[Autoscaler]:
+    """Connect an autoscaler to a server that has said where it listens."""
+    port = (await replica.logged("listening"))["nodegroups_port"]
+    address = f"127.0.0.1:{port}"
+    async with calling(address, certificate.pair, certificate.authority) as autoscaler:
+
+        async def answers() -> bool:
+            return await autoscaler.code("Refresh", wire.RefreshRequest()) is OK
+
+        await eventually(answers)
+        yield autoscaler
+
+
+@asynccontextmanager
+async def opened(server: Any, directory: Path) -> AsyncIterator[Place]:
+    """Have the kinds of pools served, and leave no namespace behind."""
+    kinds = [kind_of_model(model) for model in MODELS]
+    items = [crd(kind, beside_gardener=False) for kind in kinds]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    await server.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=listed)
+    resources = [f"crd/{kind.resource}" for kind in kinds]
+    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
+    async with Client(await config.load(str(server.kubeconfig))) as client:
+        made = Place(server, client, directory)
+        yield made
+    await server.kubectl("delete", "namespace", made.namespace, made.own, "--wait=false")
