@@ -21,7 +21,6 @@ from webhook.api.seeds import Seed
 from webhook.controllers.seedautoscaler.plan import plan
 from webhook.domain.options import CapacityOptions, Options
 from webhook.runtime.actions import Patch
-from webhook.state.memory import Memory
 from webhook.state.snapshot import Snapshot
 
 pytestmark = pytest.mark.timeout(300)
@@ -93,9 +92,7 @@ class Days:
         rooms += [""] * shoots
         objects += [make_shoot(f"shoot-{n}", seed=rooms[n]) for n in range(shoots)]
         known = Snapshot.of(objects, options=OPTIONS)
-        living: Memory | None = known._living
-        assert living is not None
-        return Snapshot(living, self.now)
+        return Snapshot(known._memory, self.now)
 
 
 @settings(max_examples=DAYS)

@@ -6,13 +6,16 @@ from typing import Final, NamedTuple, TypeAlias
 
 from webhook.api import quantity
 from webhook.api.cloudprofiles import CloudProfileSpec, MachineStorage, MachineType
-from webhook.api.meta import ObjectKey, Quantity
+from webhook.api.meta import Quantity
 from webhook.api.projects import CredentialsBinding, Quota, SecretBinding
 from webhook.api.quantity import QuantityError
 from webhook.api.shoots import Shoot, ShootSpec
 from webhook.api.workers import Worker
 from webhook.domain import profiles
+from webhook.domain.derived import Derived
 from webhook.domain.profiles import Find
+
+Binding: TypeAlias = SecretBinding | CredentialsBinding
 
 CPU: Final = "cpu"
 GPU: Final = "gpu"
@@ -24,7 +27,7 @@ METRICS: Final = (CPU, GPU, MEMORY, STANDARD, PREMIUM, LOAD_BALANCER)
 
 EXACT: Final = Context(prec=64)
 """Wide enough that sums of bytes and of billionths are never rounded."""
-_NOTHING: Final = Decimal(0)
+_NOTHING, _ONE, _TWO = Decimal(0), Decimal(1), Decimal(2)
 
 
 class Cost(NamedTuple):
@@ -38,19 +41,19 @@ def group(shoot: Shoot) -> str:
     """Name the binding that a shoot's quotas come from; empty without one."""
     spec = shoot.spec
     if spec.credentials_binding_name:
-        return binding_group(CredentialsBinding, ObjectKey(shoot.namespace, _binding(spec)))
+        return _group(CredentialsBinding, shoot.metadata.namespace, spec.credentials_binding_name)
     if spec.secret_binding_name:
-        return binding_group(SecretBinding, ObjectKey(shoot.namespace, _binding(spec)))
+        return _group(SecretBinding, shoot.metadata.namespace, spec.secret_binding_name)
     return ""
 
 
-def binding_group(model: type[SecretBinding | CredentialsBinding], key: ObjectKey) -> str:
+def binding_group(binding: Binding) -> str:
     """Name the group that the shoots of a binding are counted in."""
-    return f"{model.__name__}/{key}"
+    return _group(type(binding), binding.metadata.namespace, binding.metadata.name)
 
 
-def _binding(spec: ShootSpec) -> str:
-    return spec.credentials_binding_name or spec.secret_binding_name
+def _group(model: type[Binding], namespace: str, name: str) -> str:
+    return f"{model.__name__}/{namespace}/{name}"
 
 
 def cost(spec: ShootSpec, offer: CloudProfileSpec | None) -> Cost:
@@ -64,10 +67,10 @@ def cost(spec: ShootSpec, offer: CloudProfileSpec | None) -> Cost:
     for worker in spec.provider.workers:
         choice = _choice(worker)
         counts[choice] = counts.get(choice, 0) + max(worker.maximum, 0)
-    amounts = {LOAD_BALANCER: Decimal(1 + _has_nginx(spec))}
+    amounts = {LOAD_BALANCER: _TWO if _has_nginx(spec) else _ONE}
     unknown: list[str] = []
     for choice, count in counts.items():
-        price = prices.of(choice)
+        price = prices[choice]
         if price.unknown:
             pools = (each.name for each in spec.provider.workers if _choice(each) == choice)
             unknown += (f"{price.unknown} of pool {name}" for name in pools)
@@ -95,22 +98,18 @@ class _Price(NamedTuple):
     unknown: str = ""
 
 
-class _Prices:
-    """What one profile asks for machines and volumes, worked out once for each choice."""
+class _Prices(dict[_Choice, _Price]):
+    """What one profile asks for a machine with its volume, worked out once for each choice."""
 
     def __init__(self, offer: CloudProfileSpec) -> None:
-        self.offer = offer
+        super().__init__()
         self._machines = {machine.name: machine for machine in offer.machine_types}
         self._classes = {volume.name: volume.class_ for volume in offer.volume_types}
-        self._known: dict[_Choice, _Price] = {}
 
-    def of(self, choice: _Choice) -> _Price:
-        """Price one machine with its volume."""
-        found = self._known.get(choice)
-        if found is None:
-            if len(self._known) >= _MOST_CHOICES:
-                self._known.clear()
-            found = self._known[choice] = self._work_out(choice)
+    def __missing__(self, choice: _Choice) -> _Price:
+        if len(self) >= _MOST_CHOICES:
+            self.clear()
+        found = self[choice] = self._work_out(choice)
         return found
 
     def _work_out(self, choice: _Choice) -> _Price:
@@ -142,31 +141,15 @@ class _Prices:
 
 
 _FREE: Final = _Prices(CloudProfileSpec())
-_PRICED: Final[dict[int, _Prices]] = {}
-_MOST_PRICED: Final = 64
 _MOST_CHOICES: Final = 4096
-
-
-def _prices(offer: CloudProfileSpec) -> _Prices:
-    """Read a profile's types once; it is asked for with every shoot that is counted."""
-    found = _PRICED.get(id(offer))
-    if found is not None and found.offer is offer:
-        return found
-    if len(_PRICED) >= _MOST_PRICED:
-        _PRICED.clear()
-    found = _PRICED[id(offer)] = _Prices(offer)
-    return found
+_prices: Final = Derived(_Prices)
 
 
 def _machine(machine: MachineType) -> dict[str, Decimal]:
     """Read a machine type; an amount that cannot be read is not counted."""
-    amounts = {}
-    for metric, text in ((CPU, machine.cpu), (GPU, machine.gpu), (MEMORY, machine.memory)):
-        try:
-            amounts[metric] = quantity.parse(text)
-        except QuantityError:
-            continue
-    return amounts
+    written = ((CPU, machine.cpu), (GPU, machine.gpu), (MEMORY, machine.memory))
+    amounts = ((metric, _read(text)) for metric, text in written)
+    return {metric: amount for metric, amount in amounts if amount is not None}
 
 
 def _has_nginx(spec: ShootSpec) -> bool:
@@ -189,14 +172,31 @@ def is_checked(new: ShootSpec, old: ShootSpec | None) -> bool:
     if new.provider.workers == old.provider.workers:
         return False
     stored = {worker.name: worker for worker in old.provider.workers}
-    return any(
-        before is None
-        or before.machine.type != worker.machine.type
-        or before.maximum != worker.maximum
-        or before.volume != worker.volume
-        for worker in new.provider.workers
-        for before in (stored.get(worker.name),)
-    )
+    for worker in new.provider.workers:
+        before = stored.get(worker.name)
+        if (
+            before is None
+            or before.maximum != worker.maximum
+            or before.machine.type != worker.machine.type
+            or before.volume != worker.volume
+        ):
+            return True
+    return False
+
+
+def _limits(quota: Quota) -> tuple[tuple[str, Decimal | None], ...]:
+    """Read the limits of a quota, by metric; None for one that cannot be read."""
+    return tuple((metric, _read(text)) for metric, text in sorted(quota.spec.metrics.items()))
+
+
+def _read(text: Quantity) -> Decimal | None:
+    try:
+        return quantity.parse(text)
+    except QuantityError:
+        return None
+
+
+limits: Final = Derived(_limits)
 
 
 def is_of_project(quota: Quota) -> bool:

@@ -29,7 +29,7 @@ class _Reader(NamedTuple):
     options: Options
 
     def get(self, model: type[T], key: ObjectKey) -> T | None:
-        return self.memory.get(model, key) if model in self.memory else None
+        return self.memory.find(model, key)
 
 
 class Memory:
@@ -80,16 +80,26 @@ class Memory:
     def store(self, model: type[T]) -> Store[T]:
         return self.overlay(model).store
 
+    # Decisions ask these most of all, hence without the calls that would do the same.
+
     def get(self, model: type[T], key: ObjectKey) -> T | None:
-        found = self._kinds.get(model)  # as store() does: decisions ask this most of all
-        if found is None:
+        overlay = self._kinds.get(model)
+        if overlay is None:
             raise UnknownKindError(model)
-        return cast("T | None", found.store.get(key))
+        found: T | None = overlay.store.get(key)
+        return found
+
+    def find(self, model: type[T], key: ObjectKey) -> T | None:
+        """Give an object as `get` does, and none of a kind that nobody watches."""
+        overlay = self._kinds.get(model)
+        found: T | None = overlay.store.get(key) if overlay is not None else None
+        return found
 
     def by_index(self, index: Index[T], value: str) -> tuple[T, ...]:
         whole = self._kinds.get(index.model)
         if whole is not None:
-            return cast("tuple[T, ...]", whole.store.by_index(index.name, value))
+            behind: tuple[T, ...] = whole.store.by_index(index.name, value)
+            return behind
         found = (
             overlay.store.by_index(index.name, value)
             for model, overlay in self._kinds.items()
@@ -109,7 +119,10 @@ class Memory:
         )
 
     def total(self, total: Total[T], group: str) -> Vector:
-        return self.store(total.model).total(total.name, group)
+        overlay = self._kinds.get(total.model)
+        if overlay is None:
+            raise UnknownKindError(total.model)
+        return overlay.store.total(total.name, group)
 
     def share(self, total: Total[T], key: ObjectKey) -> Vector:
         return self.store(total.model).share(total.name, key)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 import msgspec
 
@@ -31,6 +31,19 @@ class StaleSnapshotError(RuntimeError):
         )
 
 
+class _Expired:
+    """Stands where memory was, and refuses every use."""
+
+    def __getattr__(self, _name: str) -> Any:
+        raise StaleSnapshotError
+
+    def __contains__(self, _model: type[Object]) -> bool:
+        raise StaleSnapshotError
+
+
+_EXPIRED: Final = cast("Memory", _Expired())
+
+
 class Snapshot:
     """Show the cluster as it is remembered right now.
 
@@ -54,7 +67,7 @@ class Snapshot:
     ) -> None:
         self.taken_at = taken_at
         self.options: Options = memory.options
-        self._living: Memory | None = memory
+        self._memory = memory
         self._answers = answers or {}
         self._stale = stale
         self._unserved = unserved
@@ -88,7 +101,7 @@ class Snapshot:
 
     def expire(self) -> None:
         """Refuse every later use."""
-        self._living = None
+        self._memory = _EXPIRED
 
     @property
     def questions(self) -> Sequence[Question]:
@@ -108,7 +121,8 @@ class Snapshot:
         return self._memory_of(model).store(model).list()
 
     def by_index(self, index: Index[T], value: str) -> tuple[T, ...]:
-        return self._memory_of(index.model).by_index(index, value)
+        memory = self._memory_of(index.model) if self._stale else self._memory
+        return memory.by_index(index, value)
 
     def has(self, index: Index[T], value: str) -> bool:
         """Tell whether `by_index` would give anything, without gathering it."""
@@ -121,7 +135,8 @@ class Snapshot:
 
     def total(self, total: Total[T], group: str) -> Vector:
         """Give what the objects of a group use together; a group without any uses nothing."""
-        return self._memory_of(total.model).total(total, group)
+        memory = self._memory_of(total.model) if self._stale else self._memory
+        return memory.total(total, group)
 
     def share(self, total: Total[T], key: ObjectKey) -> Vector:
         """Give what one object adds to the sums of its groups; one that is not there adds none."""
@@ -157,23 +172,23 @@ class Snapshot:
 
         In the second round, with the answers, None means that it truly does not exist.
         """
-        memory = self._memory
-        if not self._answers and not self._stale and model in memory:
-            found = memory.get(model, key)
+        find = self._memory.find
+        if not self._answers and not self._stale:
+            found = find(model, key)
             if found is not None:
                 return found
         question = Get(model, key)
         if question in self._answers:
             answer = self._answers[question]
             return answer if isinstance(answer, model) else None
-        known = memory.get(model, key) if model in memory and model not in self._stale else None
+        known = find(model, key) if model not in self._stale else None
         if known is None:
             self._questions[question] = None
         return known
 
     def find(self, model: type[T], namespace: str, label: str, value: str) -> tuple[T, ...]:
         """Give the objects that carry a label, of a kind that memory does not hold as a whole."""
-        self._memory  # noqa: B018 - an expired snapshot answers nothing
+        self._memory.models  # noqa: B018 - an expired snapshot answers nothing
         question = Find(model, namespace, label, value)
         answer = self._answers.get(question)
         if isinstance(answer, tuple):
@@ -193,7 +208,7 @@ class Snapshot:
         name: str = "",
     ) -> bool:
         """Say whether a user may do something; no, and a question, as long as nobody knows."""
-        self._memory  # noqa: B018 - an expired snapshot answers nothing
+        self._memory.models  # noqa: B018 - an expired snapshot answers nothing
         extra = tuple(sorted((key, tuple(values)) for key, values in user.extra.items()))
         question = MayI(
             user.username,
@@ -210,12 +225,6 @@ class Snapshot:
         if question not in self._answers:
             self._questions[question] = None
         return self._answers.get(question) is True
-
-    @property
-    def _memory(self) -> Memory:
-        if self._living is None:
-            raise StaleSnapshotError
-        return self._living
 
     def _memory_of(self, model: type[Object]) -> Memory:
         if model in self._stale:

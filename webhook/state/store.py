@@ -1,6 +1,6 @@
 """The objects of one kind by key, by index and in sums."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from webhook.api.decode import Fault
@@ -49,6 +49,7 @@ class Store(Generic[T]):
         self.reader: Reader = reader or Alone()
         self.generation = 0
         self._objects: dict[ObjectKey, T] = {}
+        self.get: Callable[[ObjectKey], T | None] = self._objects.get
         self._raws: dict[ObjectKey, bytes] = {}
         self._malformed: dict[ObjectKey, tuple[Fault, ...]] = {}
         self._lookups: dict[str, Lookup[T]] = {index.name: Lookup(index) for index in indexes}
@@ -62,9 +63,6 @@ class Store(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._objects)
-
-    def get(self, key: ObjectKey) -> T | None:
-        return self._objects.get(key)
 
     def list(self) -> Collection[T]:
         return self._objects.values()

@@ -13,6 +13,7 @@ from webhook.admission.rules import (
     templates,
     workers,
 )
+from webhook.admission.rules.workers import Pools
 from webhook.api import identifiers, names
 from webhook.api.managedseeds import ManagedSeedSet, seed_template_of
 from webhook.api.meta import IntOrString
@@ -159,12 +160,10 @@ def _shoot_template(
 ) -> Iterator[Finding]:
     template, base = managed_set.spec.shoot_template, "spec.shootTemplate."
     before = old.spec.shoot_template if old is not None else None
-    yield from workers.judge(
-        template.spec.provider.workers,
-        before.spec.provider.workers if before is not None else (),
-        f"{base}spec.provider.workers",
-        snapshot.options.admission.worker_rule,
-    )
+    stored = before.spec.provider.workers if before is not None else ()
+    pools = Pools.of(template.spec.provider.workers, stored)
+    rule = snapshot.options.admission.worker_rule
+    yield from workers.judge(pools, f"{base}spec.provider.workers", rule)
     yield from availability.judge(template, base)
     yield from sizing.judge(template, base)
     seed = seed_template_of(managed_set.spec.template.spec)

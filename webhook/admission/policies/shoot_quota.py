@@ -1,6 +1,6 @@
 """shoot.quota: shoots that share a quota stay within it together."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
@@ -9,19 +9,19 @@ from webhook.admission.decision import Finding, Request
 from webhook.api import names, quantity
 from webhook.api.meta import ObjectKey
 from webhook.api.projects import CredentialsBinding, Quota, SecretBinding
-from webhook.api.quantity import QuantityError
 from webhook.api.shoots import Shoot
 from webhook.api.timestamps import TimestampError, format_time, parse_time
 from webhook.domain import profiles, quota
+from webhook.domain.quota import Binding
 from webhook.state.indexes import CREDENTIALS_BINDINGS_BY_QUOTA, SECRET_BINDINGS_BY_QUOTA
 from webhook.state.snapshot import Snapshot
-from webhook.state.totals import QUOTA_USAGE
+from webhook.state.totals import QUOTA_USAGE, Vector
 
-Binding: TypeAlias = SecretBinding | CredentialsBinding
-Named: TypeAlias = tuple[str, type[SecretBinding | CredentialsBinding], str]
+Named: TypeAlias = tuple[str, type[Binding], str]
 """The field that names a binding, its kind and its name."""
 
 _NOTHING: Final = Decimal(0)
+_NOT_THERE: Final[Vector] = {}
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
@@ -89,52 +89,43 @@ def _costs(
             "spec.provider.workers", f"{unknown} is not in the cloud profile, so it is not counted"
         )
     for one in limited:
-        yield from _exceeded(one, wanted.amounts, _others(one, request, snapshot))
+        yield from _exceeded(one, wanted.amounts, _used(one, request, snapshot))
 
 
-class _Others(NamedTuple):
+class _Used(NamedTuple):
     """What a quota's bindings have cost so far, and what of it is this very shoot's."""
 
-    vectors: list[Mapping[str, Decimal]]
-    own: Mapping[str, Decimal]
-
-    def plus(self, wanted: Mapping[str, Decimal], metric: str) -> Decimal:
-        """Give what all would cost together if this shoot cost what is wanted now."""
-        amount = quota.EXACT.subtract(wanted.get(metric, _NOTHING), self.own.get(metric, _NOTHING))
-        for vector in self.vectors:
-            amount = quota.EXACT.add(amount, vector.get(metric, _NOTHING))
-        return amount
+    vectors: list[Vector]
+    own: Vector
 
 
-def _others(one: Quota, request: Request, snapshot: Snapshot) -> _Others:
-    """Find what others cost of a quota, by sums that are kept at hand."""
+def _used(one: Quota, request: Request, snapshot: Snapshot) -> _Used:
+    """Find what is used of a quota, by sums that are kept at hand."""
     of_quota, key = str(one.key), request.key
     bindings: tuple[Binding, ...] = (
         *snapshot.by_index(SECRET_BINDINGS_BY_QUOTA, of_quota),
         *snapshot.by_index(CREDENTIALS_BINDINGS_BY_QUOTA, of_quota),
     )
-    stored, of_project = snapshot.get(Shoot, key), quota.is_of_project(one)
-    own = quota.group(stored) if stored is not None else ""
-    others = _Others([], {})
-    for binding in bindings:
-        bound = binding.key
-        if of_project and bound.namespace != key.namespace:
-            continue
-        group = quota.binding_group(type(binding), bound)
-        others.vectors.append(snapshot.total(QUOTA_USAGE, group))
-        if group == own:
-            others = others._replace(own=snapshot.share(QUOTA_USAGE, key))
-    return others
+    if quota.is_of_project(one):
+        bindings = tuple(each for each in bindings if each.metadata.namespace == key.namespace)
+    groups = [quota.binding_group(binding) for binding in bindings]
+    stored = snapshot.get(Shoot, key)
+    is_among = stored is not None and quota.group(stored) in groups
+    own = snapshot.share(QUOTA_USAGE, key) if is_among else _NOT_THERE
+    return _Used([snapshot.total(QUOTA_USAGE, group) for group in groups], own)
 
 
-def _exceeded(one: Quota, wanted: Mapping[str, Decimal], others: _Others) -> Iterator[Finding]:
-    for metric, written in sorted(one.spec.metrics.items()):
-        try:
-            limit = quantity.parse(written)
-        except QuantityError:
+def _exceeded(one: Quota, wanted: Vector, used: _Used) -> Iterator[Finding]:
+    for metric, limit in quota.limits(one):
+        if limit is None:
             yield Finding.warning("", f"Quota {one.key} has no readable limit for {metric}")
             continue
-        amount = others.plus(wanted, metric)
+        # What all would cost together if this shoot cost what is wanted now.
+        amount = wanted.get(metric, _NOTHING)
+        if used.own:
+            amount = quota.EXACT.subtract(amount, used.own.get(metric, _NOTHING))
+        for vector in used.vectors:
+            amount = quota.EXACT.add(amount, vector.get(metric, _NOTHING))
         if amount > limit:
             yield Finding.denied(
                 f"Quota {one.key} allows {_shown(limit, metric)} of {metric}, this would take "

@@ -1,49 +1,54 @@
 """Worker pools against what the cloud profile offers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from webhook.admission.decision import Finding
+from webhook.admission.rules.workers import Pools
 from webhook.api.cloudprofiles import CloudProfileSpec
-from webhook.api.shoots import ShootSpec
 from webhook.api.workers import Worker
 from webhook.domain import profiles
 
 
 def judge(
-    spec: ShootSpec, old: ShootSpec | None, offer: CloudProfileSpec, base: str
+    pools: Pools, region: str, offer: CloudProfileSpec, base: str, *, moved: bool = False
 ) -> Iterator[Finding]:
-    """Judge new pools and those whose zones, machines or volumes changed.
+    """Judge new pools and those whose zones, machines or volumes changed; all, if they moved.
 
     What a profile no longer offers stays allowed where it is in use.
     """
-    moved = old is None or old.region != spec.region
-    stored = {worker.name: worker for worker in old.provider.workers} if old is not None else {}
-    for index, worker in enumerate(spec.provider.workers):
-        before = None if moved else stored.get(worker.name)
-        if before == worker:
-            continue
-        field = f"{base}.provider.workers[{index}]"
+    for index in range(len(pools.workers)) if moved else pools.changed:
+        worker = pools.workers[index]
+        before = None if moved else pools.stored.get(worker.name)
+        field = f"{base}[{index}]"
         if before is None or before.zones != worker.zones:
-            yield from _zones(worker, spec.region, offer, field)
-        if before is None or _demand(before) != _demand(worker):
-            yield from _lacking(worker, spec.region, offer, field)
+            yield from _zones(worker, region, offer, field)
+        if before is None or _demands_other(before, worker):
+            yield from _lacking(worker, region, offer, field)
             yield from _unknown(worker, offer, field)
-    if moved and _is_unknown(spec, offer):
-        known = [region.name for region in offer.regions]
-        yield Finding.not_supported(f"{base}.region", spec.region, known)
-    yield from _total(spec, offer, base)
+    if moved and _is_unknown(region, pools.workers, offer):
+        known = [each.name for each in offer.regions]
+        yield Finding.not_supported("spec.region", region, known)
+    if offer.limits is not None and offer.limits.max_nodes_total is not None:
+        yield from _total(pools.workers, offer.limits.max_nodes_total, base)
 
 
-def _is_unknown(spec: ShootSpec, offer: CloudProfileSpec) -> bool:
+def _is_unknown(region: str, workers: Sequence[Worker], offer: CloudProfileSpec) -> bool:
     """Tell whether zones are asked of a region that is not on offer."""
-    zoned = any(worker.zones for worker in spec.provider.workers)
-    return zoned and all(region.name != spec.region for region in offer.regions)
+    zoned = any(worker.zones for worker in workers)
+    return zoned and all(each.name != region for each in offer.regions)
 
 
-def _demand(worker: Worker) -> tuple[object, ...]:
+def _demands_other(before: Worker, worker: Worker) -> bool:
+    return (
+        before.zones != worker.zones
+        or before.machine.type != worker.machine.type
+        or _volume_types(before) != _volume_types(worker)
+    )
+
+
+def _volume_types(worker: Worker) -> list[str]:
     volumes = (worker.volume, *worker.data_volumes)
-    types = tuple(volume.type for volume in volumes if volume is not None)
-    return worker.zones, worker.machine.type, types
+    return [volume.type for volume in volumes if volume is not None]
 
 
 def _zones(worker: Worker, region: str, offer: CloudProfileSpec, field: str) -> Iterator[Finding]:
@@ -98,11 +103,10 @@ def _some(names: set[str]) -> str:
     return ", ".join(shown[:5]) + (" and others" if len(shown) > 5 else "")
 
 
-def _total(spec: ShootSpec, offer: CloudProfileSpec, base: str) -> Iterator[Finding]:
-    limit = offer.limits.max_nodes_total if offer.limits is not None else None
-    total = sum(worker.minimum for worker in spec.provider.workers)
-    if limit is not None and total > limit:
+def _total(workers: Sequence[Worker], limit: int, base: str) -> Iterator[Finding]:
+    total = sum(worker.minimum for worker in workers)
+    if total > limit:
         yield Finding.forbidden(
-            f"{base}.provider.workers",
+            base,
             f"the minimums of all pools sum to {total}, the cloud profile allows {limit} nodes",
         )

@@ -1,12 +1,11 @@
 """Worker pools by themselves: names, bounds, surge, and at least one node a zone."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, Self
 
 from webhook.admission.decision import TOO_LONG, Finding
 from webhook.api import identifiers
-from webhook.api.shoots import ShootSpec
 from webhook.api.workers import Worker
 from webhook.domain.options import WorkerRule
 
@@ -15,42 +14,63 @@ _PERCENT: Final = re.compile(r"[0-9]+%\Z")
 _VOLUME_SIZE: Final = re.compile(r"[0-9]+Gi\Z")
 
 
-def judge(
-    workers: Sequence[Worker],
-    old: Sequence[Worker],
-    base: str,
-    rule: WorkerRule = "every-pool",
-) -> Iterator[Finding]:
+class Pools(NamedTuple):
+    """Worker pools beside the stored ones, compared once for all rules."""
+
+    workers: Sequence[Worker]
+    stored: Mapping[str, Worker]
+    changed: Sequence[int]
+    """Where those are that are new, or not stored just so."""
+    are_same: bool
+    """Whether all are stored just so, in the same order, and no other is."""
+
+    @classmethod
+    def of(cls, workers: Sequence[Worker], old: Sequence[Worker]) -> Self:
+        """Compare pools with those that are stored under their names."""
+        stored = {worker.name: worker for worker in old}
+        if workers == old:
+            return cls(workers, stored, (), True)
+        pairs = enumerate(workers)
+        changed = [index for index, worker in pairs if stored.get(worker.name) != worker]
+        return cls(workers, stored, changed, False)
+
+
+def judge(pools: Pools, base: str, rule: WorkerRule = "every-pool") -> Iterator[Finding]:
     """Judge all pools; `base` is the path of their list.
 
     A pool that is stored just so is not judged again, but for its number of nodes: who changes a
     label of an old cluster is not made to mend it first, only told.
     """
-    stored = {worker.name: worker for worker in old}
-    if tuple(workers) != tuple(old):
-        yield from _changed(workers, stored, base)
-    if rule == "every-pool":
-        yield from _every_pool(workers, stored, base)
-    else:
-        yield from _system_component_pools(workers, stored, base)
+    if not pools.are_same:
+        yield from _changed(pools, base)
+    if rule != "every-pool":
+        yield from _system_component_pools(pools.workers, pools.stored, base)
+    elif is_any_short(pools.workers):
+        yield from _every_pool(pools.workers, pools.stored, base)
 
 
-def is_any_short(spec: ShootSpec) -> bool:
+def is_any_short(workers: Sequence[Worker]) -> bool:
     """Tell whether some pool has fewer nodes than zones."""
-    return any(map(_is_short, spec.provider.workers))
+    return any(map(_is_short, workers))
 
 
-def _changed(workers: Sequence[Worker], stored: dict[str, Worker], base: str) -> Iterator[Finding]:
+def _changed(pools: Pools, base: str) -> Iterator[Finding]:
+    workers = pools.workers
+    if len({worker.name for worker in workers}) < len(workers):
+        yield from _names_again(workers, base)
+    for index in pools.changed:
+        yield from _pool(workers[index], f"{base}[{index}]")
+    if workers:
+        yield from _system_components(workers, base)
+
+
+def _names_again(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for index, worker in enumerate(workers):
         if worker.name in seen:
             field = f"{base}[{index}].name"
             yield Finding.duplicate(field, worker.name, "give each pool its own name")
         seen.add(worker.name)
-        if stored.get(worker.name) != worker:
-            yield from _pool(worker, f"{base}[{index}]")
-    if workers:
-        yield from _system_components(workers, base)
 
 
 def _pool(worker: Worker, field: str) -> Iterator[Finding]:
@@ -127,7 +147,7 @@ def allows_system_components(worker: Worker) -> bool:
 
 
 def _every_pool(
-    workers: Sequence[Worker], stored: dict[str, Worker], base: str
+    workers: Sequence[Worker], stored: Mapping[str, Worker], base: str
 ) -> Iterator[Finding]:
     """Document 002: each pool can have a node in each of its zones."""
     for index, worker in enumerate(workers):
@@ -136,7 +156,7 @@ def _every_pool(
 
 
 def _system_component_pools(
-    workers: Sequence[Worker], stored: dict[str, Worker], base: str
+    workers: Sequence[Worker], stored: Mapping[str, Worker], base: str
 ) -> Iterator[Finding]:
     """Gardener's rule: of the pools with the same zones one that suffices is enough."""
     short: dict[frozenset[str], int] = {}
