@@ -85,6 +85,15 @@ def options(**more: Any) -> dict[str, Any]:
     return {"kind": "DeleteOptions", "apiVersion": "v1", **more}
 
 
+DEPTH = 10_000
+"""How deep Go's decoders go."""
+
+
+def nested(depth: int, opening: bytes = b'{"a":', inside: bytes = b"1") -> bytes:
+    closing = {b"{": b"}", b"[": b"]", b"-": b""}[opening[:1]]
+    return opening * depth + inside + closing * depth
+
+
 OBJECT_SCHEMA = {"openAPIV3Schema": {"type": "object"}}
 LOOSE_SCHEMA: dict[str, Any] = {
     "openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {}}}}}
@@ -107,6 +116,73 @@ BAD_REQUESTS = (
     Bad("plain text for a custom resource", "POST", WIDGETS, b"text", content_type="text/plain"),
     Bad("an answer that we cannot write", "GET", MAPS, accept="text/html"),
     Bad("more than a server reads", "POST", MAPS, b" " * (LIMIT + 1)),
+    # Nested deeper than any decoder goes.
+    Bad("objects beyond the depth", "POST", WIDGETS, nested(DEPTH + 1)),
+    Bad("objects beyond the depth, of a built-in kind", "POST", MAPS, nested(DEPTH + 1)),
+    Bad("arrays beyond the depth", "POST", WIDGETS, b"[" * (DEPTH + 1)),
+    Bad("a replacement beyond the depth", "PUT", f"{MAPS}/exists", nested(DEPTH + 1)),
+    Bad(
+        "YAML items beyond the depth", "POST", WIDGETS, nested(DEPTH + 1, b"- "), content_type=YAML
+    ),
+    Bad("YAML lists beyond the depth", "POST", MAPS, nested(DEPTH + 1, b"["), content_type=YAML),
+    Bad(
+        "YAML mappings beyond the depth",
+        "POST",
+        MAPS,
+        nested(DEPTH + 1, b"{a: "),
+        content_type=YAML,
+    ),
+    Bad(
+        "YAML beyond the depth further down",
+        "POST",
+        WIDGETS,
+        b"a: 1\nb:\n " + nested(DEPTH + 1, b"["),
+        content_type=YAML,
+    ),
+    Bad(
+        "YAML whose JSON is beyond the depth",
+        "POST",
+        WIDGETS,
+        b"a:\n b:\n  " + nested(DEPTH, b"["),
+        content_type=YAML,
+    ),
+    Bad(
+        "a merge patch beyond the depth",
+        "PATCH",
+        f"{WIDGETS}/exists",
+        nested(DEPTH + 1),
+        content_type=MERGE_PATCH,
+    ),
+    Bad(
+        "a JSON patch beyond the depth",
+        "PATCH",
+        f"{WIDGETS}/exists",
+        b"[" * (DEPTH + 1),
+        content_type=JSON_PATCH,
+    ),
+    Bad(
+        "a strategic patch beyond the depth",
+        "PATCH",
+        f"{MAPS}/exists",
+        nested(DEPTH + 1),
+        content_type=STRATEGIC_PATCH,
+    ),
+    Bad(
+        "an application beyond the depth",
+        "PATCH",
+        f"{WIDGETS}/new",
+        nested(DEPTH + 1, b"{a: "),
+        ME,
+        APPLY_PATCH,
+    ),
+    Bad(
+        "an application whose JSON is beyond the depth",
+        "PATCH",
+        f"{WIDGETS}/new",
+        b"a:\n b:\n  " + nested(DEPTH, b"["),
+        ME,
+        APPLY_PATCH,
+    ),
     # Fields that are not there, or twice.
     Bad("an unknown field", "POST", MAPS, config_map(colour="red"), STRICT),
     Bad(

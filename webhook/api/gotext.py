@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-import orjson
+from webhook.api import jsontext
 
 _ESCAPES = {
     "\a": "\\a",
@@ -63,8 +63,7 @@ class Struct(dict[str, Any]):
 def to_json(value: Any) -> str:
     """Marshal as encoding/json: sorted keys of maps, and the HTML characters escaped."""
     first = value[0] if isinstance(value, list) and value else value
-    option = 0 if isinstance(first, Struct) else orjson.OPT_SORT_KEYS
-    text = orjson.dumps(value, option=option).decode()
+    text = jsontext.dumps(value, is_sorted=not isinstance(first, Struct)).decode()
     if "<" in text or ">" in text or "&" in text:
         text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return text

@@ -92,8 +92,9 @@ class Kind:
     namespaced: bool = True
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    stored: Literal["whole", "read"] = "whole"
-    """`read` keeps the Struct only, so such a kind is patched and never put from the cache."""
+    stored: Literal["whole", "read", "exact"] = "whole"
+    """`read` keeps the Struct only, so such a kind is patched and never put from the cache;
+    `exact` keeps who wrote what, too."""
     status: bool = True
     scale: Scale | None = None
     columns: tuple[Column, ...] = (AGE,)

@@ -3,10 +3,9 @@
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import orjson
 import re2
 
-from webhook.api import fielderrors, gotext
+from webhook.api import fielderrors, gotext, jsontext
 from webhook.api.fielderrors import FieldError
 from webhook.api.formats import FORMATS
 
@@ -245,7 +244,7 @@ def _check_array(schema: "Schema", value: list[Any], old: Any, path: str, contex
 
 def _entry_key(schema: "Schema", item: Any) -> bytes:
     entry = item if isinstance(item, dict) else {}
-    return orjson.dumps([entry.get(key) for key in schema.list_keys])
+    return jsontext.dumps([entry.get(key) for key in schema.list_keys])
 
 
 def _correlate(schema: "Schema", old: Any) -> dict[bytes, Any]:

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from webhook.api import fielderrors
+from webhook.api import fielderrors, jsontext
 from webhook.api.fielderrors import FieldError
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ def _repeated(values: "Sequence[Any]", path: str) -> list[FieldError]:
     times: dict[bytes, int] = {}
     errors = []
     for index, value in enumerate(values):
-        key = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        key = jsontext.dumps(value, is_sorted=True)
         times[key] = times.get(key, 0) + 1
         if times[key] == 2:
             errors.append(fielderrors.duplicate(f"{path}[{index}]", value))

@@ -3,12 +3,11 @@
 import argparse
 import asyncio
 import logging
-import signal
 import sys
+from functools import partial
 from pathlib import Path
 
-import uvloop
-
+from webhook.apiserver import stack
 from webhook.apiserver.server import Options, serving
 from webhook.apiserver.storage import HISTORY
 
@@ -40,12 +39,8 @@ def parse(arguments: list[str]) -> Options:
     return Options(given.dir, given.host, given.port, given.history, tuple(given.address), services)
 
 
-async def run(options: Options) -> None:
-    """Serve until a signal ends it."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+async def run(options: Options, stop: asyncio.Event) -> None:
+    """Serve until someone ends it."""
     async with serving(options) as running:
         sys.stdout.write(f"ready {running.url} kubeconfig {running.kubeconfig}\n")
         sys.stdout.flush()
@@ -55,7 +50,7 @@ async def run(options: Options) -> None:
 def main() -> None:
     """Run the server."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    uvloop.run(run(parse(sys.argv[1:])))
+    stack.run(partial(run, parse(sys.argv[1:])))
 
 
 if __name__ == "__main__":

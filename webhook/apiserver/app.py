@@ -19,7 +19,7 @@ from webhook.apiserver.virtual import Virtual
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-#: kube-apiserver takes ten thousand levels; nothing that people write has a hundred.
+#: Within the limit of decoders this is what an interpreter with less room says.
 _TOO_DEEP: Final = "the object provided is nested too deeply for this API server"
 _PROBES: Final = ("/livez", "/readyz", "/healthz")
 

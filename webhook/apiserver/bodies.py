@@ -7,7 +7,7 @@ import orjson
 import yaml
 from typing_extensions import override
 
-from webhook.api import gotext, status
+from webhook.api import gotext, jsontext, status
 from webhook.apiserver import gojson
 from webhook.apiserver.protobuf import decoding as protobuf
 
@@ -15,6 +15,8 @@ from webhook.apiserver.protobuf import decoding as protobuf
 BODY_LIMIT: Final = 3 * 1024 * 1024
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
+#: Without one of these nothing in YAML is nested in anything.
+_NESTING: Final = (b"[", b"{", b"-", b":", b"?")
 ACCEPTED: Final = (JSON, YAML, protobuf.MEDIA_TYPE)
 
 
@@ -48,11 +50,20 @@ def decode(body: bytes, kind: str = JSON, *, strict: bool = True) -> Decoded:
         return decode_yaml(body)
     if kind == protobuf.MEDIA_TYPE:
         return _decode_protobuf(body)
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise MalformedError(gojson.syntax_error(body) or str(error)) from error
+    value = _decode_json(body)
     return Decoded(value, tuple(_duplicates(body)) if strict and body.count(b'"') else ())
+
+
+def _decode_json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        if problem := gojson.syntax_error(body):
+            raise MalformedError(problem) from error
+    try:
+        return jsontext.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise MalformedError(str(error)) from error
 
 
 def _decode_protobuf(body: bytes) -> Decoded:
@@ -66,12 +77,37 @@ def decode_yaml(body: bytes) -> Decoded:
     """Read YAML, of which JSON is a part."""
     loader = _Loader(body)
     try:
+        _check_depth(body)
         value = loader.get_single_data()
     except yaml.YAMLError as error:
         raise MalformedError(f"yaml: {_told(error)}") from error
     finally:
         loader.dispose()
     return Decoded(value, tuple(loader.duplicates))
+
+
+def _check_depth(body: bytes) -> None:
+    """Refuse what is nested beyond Go's limit: to compose it would take the whole stack."""
+    if sum(map(body.count, _NESTING)) <= jsontext.MAX_DEPTH:
+        return
+    styles: list[bool] = []
+    depths = {True: 0, False: 0}
+    beyond = ""
+    for event in yaml.parse(body, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            styles.append(bool(event.flow_style))
+            depths[styles[-1]] += 1
+            # Go counts brackets and indentation apart, until all of it is JSON.
+            if depths[styles[-1]] > jsontext.MAX_DEPTH:
+                line = event.start_mark.line if event.start_mark else 0
+                where = f"line {line + 1}: " if line else ""
+                raise MalformedError(f"yaml: {where}exceeded max depth of {jsontext.MAX_DEPTH}")
+            if len(styles) > jsontext.MAX_DEPTH:
+                beyond = beyond or ("{" if isinstance(event, yaml.MappingStartEvent) else "[")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depths[styles.pop()] -= 1
+    if beyond:
+        raise MalformedError(f"invalid character '{beyond}' exceeded max depth")
 
 
 def _told(error: yaml.YAMLError) -> str:

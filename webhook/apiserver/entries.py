@@ -4,6 +4,9 @@ from typing import Any, Final
 
 import orjson
 
+from webhook.api import jsontext, status
+from webhook.apiserver import gojson
+
 _START: Final = b'{"apiVersion":"'
 _META: Final = b'"metadata":'
 
@@ -26,7 +29,7 @@ class Entry:
 
     def decode(self) -> dict[str, Any]:
         """Return a fresh copy that the caller may change."""
-        decoded: dict[str, Any] = orjson.loads(self.data)
+        decoded: dict[str, Any] = jsontext.loads(self.data)
         return decoded
 
     def moved(self, rv: int) -> "Entry":
@@ -62,6 +65,9 @@ def encode(obj: dict[str, Any]) -> bytes:
     ordered.update(obj)
     try:
         return orjson.dumps(ordered)
-    except TypeError as error:
-        # All that JSON can hold and orjson does not write is nested deeper than it goes.
-        raise RecursionError("nested too deeply") from error
+    except TypeError:
+        data = jsontext.dumps(ordered)
+    if problem := gojson.syntax_error(data):
+        # Its bookkeeping is nested deeper than the object: nobody could read it again.
+        raise status.failure(500, "", problem)
+    return data

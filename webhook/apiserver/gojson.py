@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from webhook.api import gotext
+from webhook.api.jsontext import MAX_DEPTH
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -18,7 +19,7 @@ class _SyntaxError(ValueError):
 def syntax_error(data: bytes) -> str:
     """Return the message of the first syntax error; empty where there is none."""
     try:
-        position = _skip(data, _value(data, _skip(data, 0)))
+        position = _skip(data, _value(data, _skip(data, 0), 0))
         if position < len(data):
             raise _unexpected(data, position, "after top-level value")
     except _SyntaxError as error:
@@ -49,12 +50,13 @@ def _escaped(char: int) -> str:
     return f"'{shown}'"
 
 
-def _value(data: bytes, position: int) -> int:
+def _value(data: bytes, position: int, depth: int) -> int:
     char = data[position : position + 1]
-    if char == b"{":
-        return _object(data, _skip(data, position + 1))
-    if char == b"[":
-        return _array(data, _skip(data, position + 1))
+    if char in (b"{", b"["):
+        if depth == MAX_DEPTH:
+            raise _unexpected(data, position, "exceeded max depth")
+        inside = _object if char == b"{" else _array
+        return inside(data, _skip(data, position + 1), depth + 1)
     if char == b'"':
         return _string(data, position + 1)
     if char == b"-" or char.isdigit():
@@ -65,7 +67,7 @@ def _value(data: bytes, position: int) -> int:
     raise _unexpected(data, position, "looking for beginning of value")
 
 
-def _object(data: bytes, position: int) -> int:
+def _object(data: bytes, position: int, depth: int) -> int:
     if data[position : position + 1] == b"}":
         return position + 1
     while True:
@@ -74,7 +76,7 @@ def _object(data: bytes, position: int) -> int:
         position = _skip(data, _string(data, position + 1))
         if data[position : position + 1] != b":":
             raise _unexpected(data, position, "after object key")
-        position = _skip(data, _value(data, _skip(data, position + 1)))
+        position = _skip(data, _value(data, _skip(data, position + 1), depth))
         if data[position : position + 1] == b"}":
             return position + 1
         if data[position : position + 1] != b",":
@@ -82,11 +84,11 @@ def _object(data: bytes, position: int) -> int:
         position = _skip(data, position + 1)
 
 
-def _array(data: bytes, position: int) -> int:
+def _array(data: bytes, position: int, depth: int) -> int:
     if data[position : position + 1] == b"]":
         return position + 1
     while True:
-        position = _skip(data, _value(data, position))
+        position = _skip(data, _value(data, position, depth))
         if data[position : position + 1] == b"]":
             return position + 1
         if data[position : position + 1] != b",":

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-import orjson
-
-from webhook.api import fielderrors, gotext, patches, status
+from webhook.api import fielderrors, gotext, jsontext, patches, status
 from webhook.api.status import Qualified
 from webhook.apiserver import bodies, meta, ownership, strategic
 from webhook.apiserver.builtin.decoding import json_name
@@ -22,6 +20,7 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 _OPERATIONS_LIMIT: Final = 10_000
+_READING: Final = "unmarshaling JSON: while decoding JSON"
 
 
 def accepted(call: Call) -> tuple[str, ...]:
@@ -50,12 +49,12 @@ async def patch(core: Core, call: Call) -> Written:
 def _patching(core: Core, call: Call, options: WriteOptions) -> Callable[[Object], Object]:
     kind = bodies.media_type(call.content_type)
     decoded = decode_patch(call, options)
-    data = orjson.dumps(decoded.value)
+    data = jsontext.dumps(decoded.value)
     where = ownership.endpoint(core.registry, call.resource, call.target.subresource)
     manager = manager_of(options, call.user_agent)
 
     def transform(live: Object) -> Object:
-        new = patched_value(call, kind, live, orjson.loads(data))
+        new = patched_value(call, kind, live, jsontext.loads(data))
         shown = gotext.plain(decoded.value) if kind == STRATEGIC_PATCH else gotext.to_json(new)
         if found := mistake(new, call.resource):
             why = found.converted if kind == STRATEGIC_PATCH else found.decoded
@@ -143,7 +142,8 @@ def _applying(core: Core, call: Call, options: WriteOptions) -> Callable[[Object
     try:
         decoded = bodies.decode_yaml(call.body)
     except bodies.MalformedError as error:
-        problem = f"error converting YAML to JSON: {error}"
+        step = "converting YAML to JSON" if str(error).startswith("yaml:") else _READING
+        problem = f"error {step}: {error}"
         raise status.bad_request(f"error decoding YAML: {problem}") from error
     config = decoded.value
     if not isinstance(config, dict):
@@ -152,13 +152,13 @@ def _applying(core: Core, call: Call, options: WriteOptions) -> Callable[[Object
             f"unmarshal {json_name(config)} into Go value of type {_GO_MAP}"
         )
     where = ownership.endpoint(core.registry, call.resource, call.target.subresource)
-    data = orjson.dumps(config)
+    data = jsontext.dumps(config)
 
     def transform(live: Object) -> Object:
         new = ownership.applied(
             where,
             live,
-            orjson.loads(data),
+            jsontext.loads(data),
             options.field_manager,
             force=options.force,
             now=core.now(),

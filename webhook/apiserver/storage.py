@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import orjson
-
+from webhook.api import jsontext
 from webhook.apiserver.collection import ADDED, DELETED, MODIFIED, Change, Collection
 from webhook.apiserver.entries import Entry, encode
 
@@ -67,7 +66,7 @@ class Store:
         loop = asyncio.get_running_loop()
         rows = await loop.run_in_executor(self._disk, self._open)
         for resource, value in rows:
-            obj = orjson.loads(value)
+            obj = jsontext.loads(value)
             rv = int(obj["metadata"]["resourceVersion"])
             entry = Entry(obj, value, rv, self._fields_of(resource, obj))
             self.collection(resource).load(entry)

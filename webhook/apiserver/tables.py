@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.api import gotext
+from webhook.api import gotext, jsontext
 from webhook.apiserver import conversion, durations, jsonpath
 from webhook.apiserver.builtin.printing import table as printing
 from webhook.apiserver.entries import Entry
@@ -98,7 +98,7 @@ def _shown(resource: Resource, entry: Entry, obj: Object, include: str) -> bytes
 
 def partial_metadata(obj: Object, version: str = META_VERSION) -> bytes:
     """Write an object's metadata alone."""
-    return orjson.dumps(
+    return jsontext.dumps(
         {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": obj["metadata"]}
     )
 

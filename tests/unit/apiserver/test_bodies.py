@@ -58,3 +58,20 @@ def test_other_media_types_are_refused():
     with pytest.raises(StatusError) as caught:
         bodies.check_media_type("text/plain", is_custom=True)
     assert caught.value.code == 415
+
+
+def test_yaml_with_many_fields_is_not_nested_deeply():
+    text = b"".join(b"f%d: {a: [1]}\n" % number for number in range(11_000))
+    assert len(bodies.decode(text, bodies.YAML).value) == 11_000
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(b"- " * 10_001, "yaml: exceeded max depth of 10000", id="items"),
+        pytest.param(b"a:\n " + b"- " * 10_000, "yaml: line 2: exceeded", id="further down"),
+    ],
+)
+def test_yaml_that_is_nested_too_deeply_is_malformed(text, problem):
+    with pytest.raises(bodies.MalformedError, match=problem):
+        bodies.decode(text, bodies.YAML)

@@ -9,9 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-import orjson
-
-from webhook.api import gotext
+from webhook.api import gotext, jsontext
 
 FieldSet = dict[str, Any]
 
@@ -140,12 +138,12 @@ def field(name: str) -> str:
 
 def key(values: dict[str, Any]) -> str:
     """Write the element of a list item that its keys identify."""
-    return "k:" + orjson.dumps(values, option=orjson.OPT_SORT_KEYS).decode()
+    return "k:" + jsontext.dumps(values, is_sorted=True).decode()
 
 
 def item(value: Any) -> str:
     """Write the element of a list item that identifies itself."""
-    return "v:" + orjson.dumps(value).decode()
+    return "v:" + jsontext.dumps(value).decode()
 
 
 def written(path: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.api import status
+from webhook.api import jsontext, status
 from webhook.apiserver.fieldownership import conflicts, managers, merging, sets, values
 from webhook.apiserver.fieldownership.managers import APPLY, UPDATE, Managed, Manager, Owned
 from webhook.apiserver.fieldownership.schemas import Schema
@@ -221,7 +221,7 @@ def _applied(endpoint: Endpoint, live: Object, application: Application) -> Obje
     unchanged = new == bare
     since = (last.time if last else None) if unchanged else application.now
     managed.set(who, Owned(sets.difference(fields, _UNOWNED), endpoint.api_version, since))
-    result: Object = orjson.loads(orjson.dumps(new))
+    result: Object = jsontext.loads(jsontext.dumps(new))
     _drop_emptied(result, bare)
     _write(result, managed)
     return result
@@ -261,7 +261,7 @@ def _last_applied(endpoint: Endpoint, live: Object) -> FieldSet:
     if not text:
         return {}
     try:
-        config = orjson.loads(text)
+        config = jsontext.loads(text)
     except orjson.JSONDecodeError:
         return {}
     if not isinstance(config, dict) or config.get("apiVersion") != endpoint.api_version:
@@ -279,11 +279,11 @@ def _renew_annotation(result: Object, application: Application) -> None:
     annotations = result.get("metadata", {}).get("annotations") or {}
     if application.manager != "kubectl" or not annotations.get(LAST_APPLIED):
         return
-    config: Object = orjson.loads(orjson.dumps(application.config))
+    config: Object = jsontext.loads(jsontext.dumps(application.config))
     given = config.get("metadata", {}).get("annotations")
     if given:
         given.pop(LAST_APPLIED, None)
-    annotations[LAST_APPLIED] = orjson.dumps(config, option=orjson.OPT_SORT_KEYS).decode() + "\n"
+    annotations[LAST_APPLIED] = jsontext.dumps(config, is_sorted=True).decode() + "\n"
 
 
 def keep_times(live: Object, new: Object) -> None:
@@ -296,4 +296,4 @@ def keep_times(live: Object, new: Object) -> None:
 
 def _timeless(entries: list[Object]) -> list[bytes]:
     rows = ({key: value for key, value in entry.items() if key != "time"} for entry in entries)
-    return sorted(orjson.dumps(row, option=orjson.OPT_SORT_KEYS) for row in rows)
+    return sorted(jsontext.dumps(row, is_sorted=True) for row in rows)

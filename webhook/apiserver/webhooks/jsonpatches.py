@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from webhook.api import gotext, patches
+from webhook.api import gotext, jsontext, patches
 from webhook.apiserver import gojson
 from webhook.apiserver.webhooks.reviews import BadAnswerError
 
@@ -18,7 +18,7 @@ class UnfitPatchError(ValueError):
 def decode(data: bytes) -> list[Object]:
     """Read a patch."""
     try:
-        found = orjson.loads(data)
+        found = jsontext.loads(data)
     except orjson.JSONDecodeError as error:
         problem = gojson.syntax_error(data)
         raise BadAnswerError(

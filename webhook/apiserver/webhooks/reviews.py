@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from webhook.api import gotext
+from webhook.api import gotext, jsontext
 from webhook.apiserver import gojson
 from webhook.apiserver.webhooks.matching import Identity, Request
 
@@ -61,7 +61,7 @@ def question(request: Request, identity: Identity, versions: tuple[str, ...]) ->
         "apiVersion": f"{_GROUP}/{version}",
         "request": {"uid": uid, **describe(request, identity)},
     }
-    return Question(version, uid, orjson.dumps(body))
+    return Question(version, uid, jsontext.dumps(body))
 
 
 def describe(request: Request, identity: Identity) -> Object:
@@ -139,7 +139,7 @@ def _decode(body: bytes) -> Object:
             "application/json"
         )
     try:
-        review = orjson.loads(body)
+        review = jsontext.loads(body)
     except orjson.JSONDecodeError as error:
         # Kubernetes takes what is no JSON for YAML, in which any word is a string.
         problem = gojson.syntax_error(body)
