@@ -5,7 +5,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from webhook.cli.dev import gardenlet, provider
+from webhook.cli.dev import provider, shoots
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.runtime.clock import SystemClock
@@ -13,7 +13,7 @@ from webhook.runtime.clock import SystemClock
 
 async def main(kubeconfig: str, directory: Path) -> None:
     """Play gardenlets beside a real Gardener until killed, quicker than people want to see it."""
-    gardenlet.PACE = timedelta(seconds=1)  # type: ignore[misc]
+    shoots.PACE = timedelta(seconds=1)  # type: ignore[misc]
     async with Client(await config.load(kubeconfig)) as client:
         await provider.run(client, SystemClock(), directory, beside_gardener=True)
 

@@ -1,6 +1,7 @@
 """`espalier dev`, tried as a newcomer would: with kubectl, and again after Ctrl-C."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -119,7 +120,24 @@ async def test_a_living_landscape_in_seconds_and_again_after_ctrl_c(tmp_path: Pa
         shoots = (await kubectl("get", "shoots", "-A", "-l", "kept=yes", "-o", "name")).stdout
         assert shoots.split() == ["shoot.core.gardener.cloud/good"]
         assert len((await kubectl("get", "shoots", "-A", "-o", "name")).stdout.split()) == 61
+        await _leave_what_somebody_wrote(kubectl)
         await _switch_failures_on_and_off(kubectl)
+
+
+async def _leave_what_somebody_wrote(kubectl: Kubectl) -> None:
+    """Two shoots are told to reconcile; the one whose operation a person wrote is left alone."""
+    alpha, theirs, played = "-n=garden-alpha", "shoot/alpha-01", "shoot/alpha-02"
+    by_hand = {"status": {"lastOperation": {"description": "by hand"}}}
+    patch = ("--subresource=status", "--type=merge", "-p", json.dumps(by_hand))
+    await kubectl("patch", theirs, alpha, *patch)
+    order = f"{names.OPERATION}={names.OPERATION_RECONCILE}"
+    await kubectl("annotate", alpha, theirs, played, order)
+    operation = "{.status.lastOperation.type}-{.status.lastOperation.state}"
+    await _until(kubectl, played, "{.status.lastOperation.type}", "Reconcile", alpha)
+    await _until(kubectl, played, "{.status.lastOperation.state}", "Succeeded", alpha)
+    told = f"jsonpath={{.status.lastOperation.description}} {operation}"
+    left = (await kubectl("get", theirs, alpha, "-o", told)).stdout
+    assert left == "by hand Create-Succeeded"
 
 
 async def _switch_failures_on_and_off(kubectl: Kubectl) -> None:

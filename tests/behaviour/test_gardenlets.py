@@ -18,7 +18,7 @@ from tests.planes import require_parts
 from tests.sets import make_guest
 from webhook.api.meta import Draft
 from webhook.cli import manifests
-from webhook.cli.dev import gardenlet
+from webhook.cli.dev import shoots as played
 from webhook.cli.dev.server import Server
 from webhook.controllers.managedseed.controller import MANAGED_SEED
 from webhook.domain.options import Options, SeedsOptions
@@ -46,7 +46,7 @@ def is_registered(found: Any) -> bool:
 
 
 async def test_a_gardenlet_comes_and_goes(server, namespace, tmp_path, monkeypatch):
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
+    monkeypatch.setattr(played, "PACE", timedelta(0))
     await define_kinds(server)
     suffix = uuid4().hex[:6]
     name, parent = f"oak-{suffix}", f"parent-{suffix}"
@@ -99,7 +99,7 @@ async def test_a_gardenlet_comes_and_goes(server, namespace, tmp_path, monkeypat
 async def restricted(tmp_path, capsys, monkeypatch):
     """A garden where the program has the rights that are generated for it, and no others."""
     require_parts("etcd", "kubernetes")
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
+    monkeypatch.setattr(played, "PACE", timedelta(0))
     parser = argparse.ArgumentParser()
     manifests.add_arguments(parser)
     await asyncio.to_thread(manifests.run, parser.parse_args(["--standalone"]))

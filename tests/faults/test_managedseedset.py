@@ -22,7 +22,7 @@ from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cli.dev import gardenlet
+from webhook.cli.dev import shoots as played
 from webhook.cli.dev.server import Server
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
@@ -222,7 +222,7 @@ def _name(each: Draft) -> str:
 
 @pytest.fixture(params=["embedded", "real"] if IN_SOAK else ["embedded"])
 async def stage(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
+    monkeypatch.setattr(played, "PACE", timedelta(0))
     if request.param == "real":
         require_parts("etcd", "kubernetes")
     kind = Embedded if request.param == "embedded" else Kubernetes

@@ -71,6 +71,8 @@ def strip(document: bytes | msgspec.Raw) -> bytes:
 
 
 def _raw(kind: Kind, document: bytes | msgspec.Raw) -> bytes | None:
+    if kind.stored == "exact":
+        return bytes(document)
     return strip(document) if kind.stored == "whole" else None
 
 

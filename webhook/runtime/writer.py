@@ -13,8 +13,6 @@ from webhook.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
-_QUERY = {"fieldManager": MANAGER}
-
 
 class NotLeadingError(Exception):
     """A write was stopped because this replica no longer leads."""
@@ -72,11 +70,17 @@ class Writer:
     """Sends one action at a time; what is done already counts as done."""
 
     def __init__(
-        self, api: Api, metrics: Metrics, may_write: Callable[[], bool] = lambda: True
+        self,
+        api: Api,
+        metrics: Metrics,
+        may_write: Callable[[], bool] = lambda: True,
+        *,
+        manager: str = MANAGER,
     ) -> None:
         self._api = api
         self._metrics = metrics
         self._may_write = may_write
+        self._query = {"fieldManager": manager}
 
     async def write(self, action: Write) -> Written | None:
         """Carry out an action; None if it was done already or its object is gone.
@@ -113,14 +117,14 @@ class Writer:
                     "kind": action.kind.name,
                     **action.body,
                 }
-                return await self._api.create(action.kind, action.key, body, query=_QUERY)
+                return await self._api.create(action.kind, action.key, body, query=self._query)
             case Patch():
                 return await self._api.patch(
                     action.kind,
                     action.key,
                     guarded(action),
                     subresource=action.subresource,
-                    query=_QUERY,
+                    query=self._query,
                 )
             case Apply():
                 return await self._api.apply(

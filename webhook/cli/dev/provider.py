@@ -17,11 +17,13 @@ from webhook.api.meta import Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.api.timestamps import format_time
+from webhook.cli.dev import authorship
 from webhook.cli.dev.clusters import Clusters, Registration
-from webhook.cli.dev.gardenlet import plan_seed, plan_shoot
 from webhook.cli.dev.machines import MACHINES
 from webhook.cli.dev.manager import MANAGER
 from webhook.cli.dev.registrar import plan_managed_seed
+from webhook.cli.dev.seeds import plan_seed
+from webhook.cli.dev.shoots import plan_shoot
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.runtime.actions import NOTHING, Patch, Plan
@@ -117,10 +119,12 @@ async def run(
     parts = (*PARTS, REGISTRAR) if beside_gardener else PARTS
     models = {model for part in (*parts, CLUSTERS) for model in part.models}
     metrics = Metrics()
-    cache = Cache(client, [kind_of_model(model) for model in models], clock)
+    # Whole and with their authors: the plans have to tell what they played from what others wrote.
+    kinds = [replace(kind_of_model(model), stored="exact") for model in models]
+    cache = Cache(client, kinds, clock)
     cache.memory.configure(replace(cache.memory.options, beside_gardener=beside_gardener))
     recorder = Recorder(client, "local-provider", clock, metrics)
-    writer = Writer(client, metrics)
+    writer = Writer(client, metrics, manager=authorship.MANAGER)
     async with Clusters(directory) as clusters, asyncio.TaskGroup() as tasks:
         tasks.create_task(cache.run())
         tasks.create_task(recorder.run())

@@ -14,7 +14,7 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.api.patches import merge_diff
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cli.dev.gardenlet import MARK
+from webhook.cli.dev.playing import MARK
 from webhook.domain import health
 from webhook.runtime.actions import NOTHING, Action, Apply, Delete, Patch, Plan
 from webhook.state.snapshot import Snapshot

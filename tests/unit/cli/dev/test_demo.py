@@ -11,7 +11,7 @@ from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cli.dev import demo
-from webhook.cli.dev.gardenlet import DARK
+from webhook.cli.dev.playing import DARK
 
 
 def _of(kind: str) -> list[Draft]:

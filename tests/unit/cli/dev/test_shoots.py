@@ -1,0 +1,365 @@
+"""The local provider plays shoots: step by step, and never over what others wrote."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.api import names
+from webhook.api.patches import apply, merge
+from webhook.api.seeds import Seed
+from webhook.api.shoots import Shoot
+from webhook.api.timestamps import format_time
+from webhook.cli.dev.authorship import MANAGER
+from webhook.cli.dev.playing import DARK, FAIL, MARK, REASON
+from webhook.cli.dev.shoots import PACE, SHOOT_CONDITIONS, plan_shoot
+from webhook.runtime.actions import Patch, Plan
+from webhook.state.memory import Memory
+from webhook.state.snapshot import Snapshot
+
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+SOMEBODY = "kubectl-edit"
+
+
+def _seed(**fields: Any) -> dict[str, Any]:
+    metadata = {"name": "one", "uid": "s", "generation": 1, **fields.pop("metadata", {})}
+    return {"metadata": metadata, "spec": {"provider": {"zones": ["a"]}}, **fields}
+
+
+def _shoot(seed: str = "one", **fields: Any) -> dict[str, Any]:
+    metadata = {
+        "name": "crazy",
+        "namespace": "garden-dev",
+        "uid": "u",
+        "generation": 1,
+        "finalizers": [names.GARDENER_FINALIZER],
+        **fields.pop("metadata", {}),
+    }
+    return {"metadata": metadata, "spec": {"seedName": seed} if seed else {}, **fields}
+
+
+def _up(seed: str = "one", **status: Any) -> dict[str, Any]:
+    done = f"Create succeeded, healthy, {MARK}"
+    operation = {"type": "Create", "state": "Succeeded", "description": done}
+    return {"seedName": seed, "observedGeneration": 1, "lastOperation": operation, **status}
+
+
+def _plan(shoot: dict[str, Any], seed: dict[str, Any] | None = None, at: datetime = NOW) -> Plan:
+    host, guest = msgspec.convert(seed or _seed(), Seed), msgspec.convert(shoot, Shoot)
+    memory = Memory([Seed, Shoot])
+    memory.store(Seed).put(host.key, host)
+    memory.store(Shoot).put(guest.key, guest, json.dumps(shoot).encode())
+    return plan_shoot(guest, Snapshot(memory, at))
+
+
+def _by(manager: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """An entry of managedFields; nested dicts are parts of a status."""
+    return {"manager": manager, "operation": "Update", "fieldsV1": {"f:status": fields}}
+
+
+def _condition(condition_type: str, status: str = "True", message: str = MARK) -> dict[str, Any]:
+    reason = REASON if message == MARK else "Manual"
+    return {"type": condition_type, "status": status, "reason": reason, "message": message}
+
+
+def _apply(shoot: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    for action in plan.actions:
+        assert isinstance(action, Patch)
+        if isinstance(action.change, list):
+            shoot = apply(shoot, action.change)
+        else:
+            assert isinstance(action.change, dict)
+            shoot = merge(shoot, action.change)
+    return shoot
+
+
+def test_a_shoot_on_a_seed_comes_up_in_two_steps() -> None:
+    shoot = _apply(_shoot(), _plan(_shoot()))
+    assert shoot["status"]["lastOperation"]["state"] == "Processing"
+    assert shoot["metadata"]["labels"][names.SHOOT_STATUS] == "progressing"
+    assert _plan(shoot, at=NOW + PACE / 2) == Plan(requeue_after=PACE.total_seconds() / 2)
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["lastOperation"]["state"] == "Succeeded"
+    assert shoot["status"]["seedName"] == "one"
+    assert shoot["status"]["observedGeneration"] == 1
+    assert {each["status"] for each in shoot["status"]["conditions"]} == {"True"}
+    assert shoot["metadata"]["labels"][names.SHOOT_STATUS] == "healthy"
+    assert _plan(shoot, at=NOW + 2 * PACE).actions == ()
+
+
+def test_a_shoot_gets_the_finalizer_first() -> None:
+    bare = _shoot(metadata={"finalizers": []})
+    shoot = _apply(bare, _plan(bare))
+    assert shoot["metadata"]["finalizers"] == [names.GARDENER_FINALIZER]
+    assert "status" not in shoot
+
+
+@pytest.mark.parametrize(
+    ("shoot", "operation"),
+    [
+        pytest.param(_shoot(status=_up("other")), "Migrate", id="a move"),
+        pytest.param(
+            _shoot(metadata={"generation": 2}, status=_up()), "Reconcile", id="a changed spec"
+        ),
+        pytest.param(
+            _shoot(status={"lastOperation": {"type": "Create", "state": "Pending"}}),
+            "Create",
+            id="placed after having waited",
+        ),
+    ],
+)
+def test_what_starts_a_new_operation(shoot: dict[str, Any], operation: str) -> None:
+    after = _apply(shoot, _plan(shoot))
+    assert after["status"]["lastOperation"]["type"] == operation
+    assert after["status"]["lastOperation"]["state"] == "Processing"
+
+
+def test_a_moved_shoot_reports_its_new_seed_only_when_it_is_there() -> None:
+    shoot = _apply(_shoot(status=_up("other")), _plan(_shoot(status=_up("other"))))
+    assert shoot["status"]["seedName"] == "other"
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["seedName"] == "one"
+
+
+@pytest.mark.parametrize(
+    ("shoot", "seed"),
+    [
+        pytest.param(_shoot(seed=""), None, id="no seed yet"),
+        pytest.param(_shoot(), _seed(metadata={"annotations": {names.SIMULATE: DARK}}), id="dark"),
+        pytest.param(_shoot(seed="gone"), None, id="a seed that is not there"),
+        pytest.param(
+            _shoot(
+                status=_up(
+                    lastOperation={"type": "Reconcile", "state": "Failed", "description": "broken"},
+                    conditions=[
+                        {"type": name, "status": "False", "message": "by hand"}
+                        for name in (
+                            "APIServerAvailable",
+                            "ControlPlaneHealthy",
+                            "ObservabilityComponentsHealthy",
+                            "EveryNodeReady",
+                            "SystemComponentsHealthy",
+                        )
+                    ],
+                )
+            ),
+            None,
+            id="a status that somebody else wrote",
+        ),
+    ],
+)
+def test_what_is_left_alone(shoot: dict[str, Any], seed: dict[str, Any] | None) -> None:
+    assert _plan(shoot, seed).actions == ()
+
+
+def test_conditions_of_other_types_survive_an_operation() -> None:
+    gate = {"type": "BackupInstalled", "status": "True", "reason": "Ours", "message": "by hand"}
+    shoot = _shoot(metadata={"generation": 2}, status=_up(conditions=[gate]))
+    shoot = _apply(shoot, _plan(shoot))
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["conditions"][0] == gate
+    assert len(shoot["status"]["conditions"]) == 6
+
+
+def test_a_condition_that_somebody_else_wrote_survives_an_operation() -> None:
+    theirs = {"type": "APIServerAvailable", "status": "False", "reason": "R", "message": "by hand"}
+    shoot = _shoot(metadata={"generation": 2}, status=_up(conditions=[theirs]))
+    shoot = _apply(shoot, _plan(shoot))
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["conditions"][0] == theirs
+    assert {each["status"] for each in shoot["status"]["conditions"][1:]} == {"True"}
+
+
+def test_a_health_that_somebody_else_reports_stays() -> None:
+    shoot = _apply(_shoot(), _plan(_shoot()))
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    shoot["status"]["conditions"][0]["status"] = "False"
+    shoot["metadata"]["labels"][names.SHOOT_STATUS] = "unhealthy"
+    assert _plan(shoot, at=NOW + 2 * PACE).actions == ()
+
+
+def test_a_shoot_that_is_told_to_fail_does() -> None:
+    shoot = _shoot(metadata={"annotations": {names.SIMULATE: FAIL}})
+    shoot = _apply(shoot, _plan(shoot))
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["lastOperation"]["state"] == "Failed"
+    assert shoot["metadata"]["labels"][names.SHOOT_STATUS] == "unhealthy"
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "word"),
+    [
+        pytest.param("node", "unhealthy", id="a single-zone control plane goes down"),
+        pytest.param("zone", "healthy", id="a multi-zone one stays up"),
+    ],
+)
+def test_a_failed_zone(tolerance: str, word: str) -> None:
+    shoot = _shoot(status=_up())
+    shoot["spec"]["controlPlane"] = {"highAvailability": {"failureTolerance": {"type": tolerance}}}
+    seed = _seed(metadata={"annotations": {names.SIMULATE: "zone=a"}})
+    shoot["metadata"]["labels"] = {names.SHOOT_STATUS: "healthy"}
+    shoot = _apply(shoot, _plan(shoot, seed))
+    assert shoot["metadata"]["labels"][names.SHOOT_STATUS] == word
+
+
+def test_a_deleted_shoot_goes_after_an_operation() -> None:
+    shoot = _shoot(metadata={"deletionTimestamp": format_time(NOW)}, status=_up())
+    shoot = _apply(shoot, _plan(shoot))
+    assert shoot["status"]["lastOperation"]["type"] == "Delete"
+    assert _plan(shoot).actions == ()
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["metadata"]["finalizers"] == []
+
+
+def test_a_deleted_shoot_without_a_seed_goes_at_once() -> None:
+    shoot = _shoot(seed="", metadata={"deletionTimestamp": format_time(NOW)})
+    assert _apply(shoot, _plan(shoot))["metadata"]["finalizers"] == []
+
+
+def _written(*entries: dict[str, Any], **status: Any) -> dict[str, Any]:
+    """A shoot with a changed spec whose status was written by these."""
+    shoot = _shoot(metadata={"generation": 2}, status=_up(**status))
+    shoot["metadata"]["managedFields"] = [*entries]
+    return shoot
+
+
+OPERATION: dict[str, Any] = {"f:lastOperation": {"f:state": {}, "f:description": {}}}
+
+
+@pytest.mark.parametrize(
+    ("manager", "begun"),
+    [
+        pytest.param(MANAGER, True, id="one that was played is followed by the next"),
+        pytest.param(SOMEBODY, False, id="one that looks the same but is somebody else's stays"),
+    ],
+)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param({"metadata": {"generation": 2}}, id="a changed spec"),
+        pytest.param({"spec": {"seedName": "one"}, "status": {"seedName": "two"}}, id="a move"),
+        pytest.param(
+            {"metadata": {"annotations": {names.OPERATION: names.OPERATION_RECONCILE}}},
+            id="an order",
+        ),
+    ],
+)
+def test_an_operation_belongs_to_its_author(asked: Any, manager: str, begun: bool) -> None:
+    shoot = merge(_shoot(status=_up()), asked)
+    shoot["metadata"]["managedFields"] = [_by(manager, OPERATION)]
+    assert bool(_plan(shoot).actions) == begun
+
+
+def test_an_operation_of_somebody_else_never_ends_here() -> None:
+    theirs = {"type": "Create", "state": "Processing", "description": "by hand"}
+    shoot = _shoot(metadata={"generation": 5}, status=_up(lastOperation=theirs))
+    assert _plan(shoot, at=NOW + PACE).actions == ()
+
+
+def test_an_operation_that_waits_is_taken_over_with_all_its_parts() -> None:
+    waiting = {"type": "Create", "state": "Pending", "description": "no seed fits"}
+    shoot = _shoot(status={"lastOperation": waiting})
+    shoot["metadata"]["managedFields"] = [_by("espalier", {"f:lastOperation": {"f:type": {}}})]
+    first, second, _ = _plan(shoot).actions
+    assert isinstance(first, Patch)
+    assert isinstance(second, Patch)
+    assert first.change == {"status": {"lastOperation": None}}
+    assert isinstance(second.change, dict)
+    assert second.change["status"]["lastOperation"]["state"] == "Processing"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message", "kept"),
+    [
+        pytest.param(_by(MANAGER, {}), MARK, False, id="what was played changes"),
+        pytest.param(
+            _by(SOMEBODY, {"f:conditions": {'k:{"type":"EveryNodeReady"}': {"f:status": {}}}}),
+            MARK,
+            True,
+            id="somebody else's stays, though it says what was played last",
+        ),
+        pytest.param(
+            _by(SOMEBODY, {"f:conditions": {'k:{"type":"Another"}': {"f:status": {}}}}),
+            MARK,
+            False,
+            id="one of another type is no reason",
+        ),
+        pytest.param(_by(SOMEBODY, {"f:conditions": {}}), MARK, False, id="an owner of the list"),
+        pytest.param(_by(SOMEBODY, {"f:conditions": {}}), "by hand", True, id="another message"),
+    ],
+)
+def test_a_condition_belongs_to_its_author(entry: Any, message: str, kept: bool) -> None:
+    present = [
+        _condition(each, message=message if each == "EveryNodeReady" else MARK)
+        for each in SHOOT_CONDITIONS
+    ]
+    shoot = _shoot(
+        metadata={"annotations": {names.SIMULATE: FAIL}},
+        status=_up(conditions=present),
+    )
+    shoot["metadata"]["managedFields"] = [entry]
+    after = _apply(shoot, _plan(shoot))["status"]["conditions"]
+    told = {each["type"]: each["status"] for each in after}
+    assert told.pop("EveryNodeReady") == ("True" if kept else "False")
+    assert {*told.values()} == {"False"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("observedGeneration", 7, id="a generation"),
+        pytest.param("seedName", "other", id="a seed"),
+    ],
+)
+def test_a_field_that_somebody_else_wrote_is_no_reason_to_begin(field: str, value: Any) -> None:
+    shoot = _shoot(status=_up(**{field: value}))
+    shoot["metadata"]["managedFields"] = [_by(SOMEBODY, {f"f:{field}": {}})]
+    assert _plan(shoot).actions == ()
+
+
+def test_fields_that_somebody_else_wrote_survive_an_operation() -> None:
+    shoot = _written(_by(SOMEBODY, {"f:lastErrors": {}, "f:seedName": {}}), lastErrors=[{"a": 1}])
+    shoot = _apply(shoot, _plan(shoot))
+    assert shoot["status"]["observedGeneration"] == 2
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["status"]["lastOperation"]["state"] == "Succeeded"
+    assert shoot["status"]["lastErrors"] == [{"a": 1}]
+
+
+def test_a_label_that_somebody_else_wrote_survives_an_operation() -> None:
+    theirs: dict[str, Any] = {"f:metadata": {"f:labels": {f"f:{names.SHOOT_STATUS}": {}}}}
+    shoot = _written({"manager": SOMEBODY, "fieldsV1": theirs})
+    shoot["metadata"]["labels"] = {names.SHOOT_STATUS: "mine"}
+    shoot = _apply(shoot, _plan(shoot))
+    shoot = _apply(shoot, _plan(shoot, at=NOW + PACE))
+    assert shoot["metadata"]["labels"] == {names.SHOOT_STATUS: "mine"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "finalizers"),
+    [
+        pytest.param("Reconcile", [], id="a shoot goes whoever wrote its status"),
+        pytest.param("Delete", [names.GARDENER_FINALIZER], id="not while somebody else deletes it"),
+    ],
+)
+def test_a_deletion_with_a_status_of_somebody_else(operation: str, finalizers: list[str]) -> None:
+    theirs = {"type": operation, "state": "Processing", "description": "by hand"}
+    deleted = {"deletionTimestamp": format_time(NOW)}
+    shoot = _shoot(metadata=deleted, status=_up(lastOperation=theirs))
+    after = _apply(shoot, _plan(shoot))
+    assert after["metadata"]["finalizers"] == finalizers
+    assert after["status"]["lastOperation"] == theirs
+
+
+def test_a_status_is_written_only_over_the_version_that_was_read() -> None:
+    shoot = _shoot(metadata={"resourceVersion": "7"})
+    for at in (NOW, NOW + PACE):
+        status = next(
+            action
+            for action in _plan(shoot, at=at).actions
+            if isinstance(action, Patch) and action.subresource == "status"
+        )
+        assert status.version == "7"
+        shoot = _apply(shoot, _plan(shoot, at=at))
