@@ -241,7 +241,11 @@ async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
         )
         told = await kubectl("get", "shoot", "alpha-00", "-n", "garden-alpha", "-o", described)
         assert told.stdout.split()[0] == "espalier"
-        await kubectl("wait", "--for=condition=SeedSystemComponentsHealthy", "seed/aws-eu1")
+        # Gardener's own table calls seeds ready once their extensions are; one is dark for good.
+        for condition in ("SeedSystemComponentsHealthy", "ExtensionsReady"):
+            await kubectl("wait", f"--for=condition={condition}", "--timeout=60s", "seed/aws-eu1")
+        listed = (await kubectl("get", "seed", "aws-eu1", "--no-headers")).stdout
+        assert listed.split()[:2] == ["aws-eu1", "Ready"]
         refused = await kubectl(
             *("annotate", "shoot", "alpha-00", "-n", "garden-alpha"),
             "espalier.gardener.cloud/sizing-strategy=Greedy",

@@ -16,6 +16,7 @@ API_VERSIONS = (
     ("security.gardener.cloud", "v1alpha1"),
 )
 DOMAIN = "shoots.espalier.test"
+DNS_SECRET = "dns"  # noqa: S105  a name
 
 _PROVIDERS = ("alicloud", "aws", "azure", "gcp", "openstack", "local")
 _DNS = ("alicloud-dns", "aws-route53", "azure-dns", "google-clouddns", "openstack-designate")
@@ -105,6 +106,15 @@ def default_domain() -> Manifest:
                 "dns.gardener.cloud/domain": DOMAIN,
             },
         },
+    }
+
+
+def dns_credentials() -> Manifest:
+    """Keep what Seeds refer to: without it Gardener installs no extension for any of them."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": DNS_SECRET, "namespace": GARDEN},
     }
 
 

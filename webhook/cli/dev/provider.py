@@ -14,11 +14,13 @@ from webhook.api.core import Lease, Pod
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Object, ObjectKey
+from webhook.api.registrations import ControllerInstallation
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.api.timestamps import format_time
 from webhook.cli.dev import authorship
 from webhook.cli.dev.clusters import Clusters, Registration
+from webhook.cli.dev.installer import plan_installation
 from webhook.cli.dev.machines import MACHINES
 from webhook.cli.dev.manager import MANAGER
 from webhook.cli.dev.registrar import plan_managed_seed
@@ -111,12 +113,15 @@ REGISTRAR: Final = Controller(
 )
 """What is played instead where a real Gardener keeps ManagedSeeds: their gardenlets."""
 
+INSTALLER: Final = Controller("dev.installer", ControllerInstallation, plan_installation)
+"""What only a real Gardener asks of gardenlets: its extensions."""
+
 
 async def run(
     client: Client, clock: Clock, directory: Path, *, beside_gardener: bool = False
 ) -> None:
     """Play until cancelled."""
-    parts = (*PARTS, REGISTRAR) if beside_gardener else PARTS
+    parts = (*PARTS, REGISTRAR, INSTALLER) if beside_gardener else PARTS
     models = {model for part in (*parts, CLUSTERS) for model in part.models}
     metrics = Metrics()
     # Whole and with their authors: the plans have to tell what they played from what others wrote.
