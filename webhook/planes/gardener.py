@@ -18,6 +18,7 @@ from webhook.planes.registration import (
     api_services,
     cloud_profile,
     default_domain,
+    dns_credentials,
     extensions,
     project,
     shoot,
@@ -27,6 +28,7 @@ PROJECT = "local"
 PROJECT_NAMESPACE = "garden-local"
 
 _PATIENCE = 60.0
+_UNLIMITED = 10_000
 _APPLY = ("apply", "--server-side", "--force-conflicts", "--field-manager=planes")
 
 
@@ -68,20 +70,27 @@ class GardenerApiserver(Process):
 
 
 class GardenerScheduler(Process):
-    """gardener-scheduler; a changed `strategy` holds from its next start on."""
+    """gardener-scheduler; a change of its settings holds from its next start on."""
 
     def __init__(self, directory: Path, apiserver: KubeApiserver) -> None:
         super().__init__("gardener-scheduler", directory, self._prepare_scheduler)
         self._apiserver = apiserver
         self._port = free_port()
         self.strategy = "SameRegion"
+        self.workers: int | None = None
+        """How many shoots it looks at a time, with no limit on requests; without, its defaults."""
 
     def _prepare_scheduler(self) -> Launch:
+        connection: dict[str, object] = {"kubeconfig": str(_kubeconfig_for(self, self._apiserver))}
+        shoots: dict[str, object] = {"candidateDeterminationStrategy": self.strategy}
+        if self.workers is not None:
+            connection |= {"qps": _UNLIMITED, "burst": _UNLIMITED}
+            shoots["concurrentSyncs"] = self.workers
         configuration = {
             "apiVersion": "scheduler.config.gardener.cloud/v1alpha1",
             "kind": "SchedulerConfiguration",
-            "clientConnection": {"kubeconfig": str(_kubeconfig_for(self, self._apiserver))},
-            "schedulers": {"shoot": {"candidateDeterminationStrategy": self.strategy}},
+            "clientConnection": connection,
+            "schedulers": {"shoot": shoots},
             **_manager_settings(self, self._port),
         }
         return _configured(self, configuration, self._port)
@@ -150,6 +159,7 @@ class Gardener(Kubernetes):
             *project(GARDEN, GARDEN),
             *project(PROJECT, PROJECT_NAMESPACE),
             default_domain(),
+            dns_credentials(),
             cloud_profile(),
         ]
         await self._insist(*_APPLY, input=manifests)
