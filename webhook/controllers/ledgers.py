@@ -78,8 +78,15 @@ class Clerk:
     """
 
     def __init__(
-        self, seed: str, client: Client, cache: Remembering, clock: Clock, on_reset: OnReset
+        self,
+        seed: str,
+        client: Client,
+        cache: Remembering,
+        clock: Clock,
+        on_reset: OnReset,
+        known: Ledger | None = None,
     ) -> None:
+        """Begin with what is known of the ledger; without it, it is read when it is needed."""
         self._seed = seed
         self._client = client
         self._cache = cache
@@ -88,7 +95,12 @@ class Clerk:
         self._lock = asyncio.Lock()
         self._waiting: list[_Request] = []
         self._assumed: dict[str, Entry] = {}
-        self._known: Ledger | None = None
+        self._known = known
+
+    def learn(self, found: Ledger) -> None:
+        """Take over what somebody else has read; if it is too old, the next write tells."""
+        if self._known is None:
+            self._known = found
 
     def announce(self, entry: Entry) -> None:
         """Note an entry whose shoot is assumed to be on the seed, though nobody has entered it.

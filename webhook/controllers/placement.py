@@ -5,7 +5,7 @@ decided about. Whichever replica is killed, frozen or late: no seed gets more th
 """
 
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -35,7 +35,7 @@ from webhook.domain.options import Options
 from webhook.runtime.actions import MANAGER, Emit
 from webhook.runtime.clock import Clock
 from webhook.runtime.recorder import Recorder
-from webhook.scheduling.ledger import Entry
+from webhook.scheduling.ledger import Entry, Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +84,7 @@ class Placer:
         self._clock = clock
         self._recorder = recorder
         self._clerks: dict[str, Clerk] = {}
+        self._has_learned = False
 
     def place(self, placement: Placement) -> Coroutine[Any, Any, Placed]:
         """Assume a placement at once, so that the next decision counts it, and carry it out.
@@ -115,9 +116,20 @@ class Placer:
         """Return who keeps a seed's ledger in this process."""
         clerk = self._clerks.get(seed)
         if clerk is None:
-            clerk = Clerk(seed, self._client, self._cache, self._clock, self._tell_reset)
+            known = Ledger(seed) if self._has_learned else None
+            clerk = Clerk(seed, self._client, self._cache, self._clock, self._tell_reset, known)
             self._clerks[seed] = clerk
         return clerk
+
+    def learn(self, ledgers: Iterable[Ledger]) -> None:
+        """Take over all ledgers that there are, so that no placement has to look for its own.
+
+        Seeds that are not among them have none. Whatever changes meanwhile makes the next write
+        fail, and only then is one read again.
+        """
+        for found in ledgers:
+            self.clerk(found.seed).learn(found)
+        self._has_learned = True
 
     async def _place(self, placement: Placement, entry: Entry) -> Placed:
         clerk = self.clerk(placement.seed)

@@ -50,19 +50,24 @@ class Reviewer:
             await self._clock.sleep(ledger.PATIENCE.total_seconds())
 
     async def review(self) -> None:
-        """Look into every ledger once."""
+        """Look into every ledger once, and tell those who keep them what was read."""
+        config_maps = await self._list()
+        ledgers = [ledger.read(config_map) for config_map in config_maps]
+        self._placer.learn(ledgers)
+        for config_map, found in zip(config_maps, ledgers, strict=True):
+            await self._review(config_map, found)
+
+    async def _list(self) -> list[ConfigMap]:
         namespace = self._cache.snapshot().options.namespace
         selection = Selection(_CONFIG_MAP, namespace, labels=names.LEDGER_LABEL)
         page = await self._client.page(selection)
-        while True:
-            for item in page.items:
-                await self._review(decode(ConfigMap, bytes(item)))
-            if not page.token:
-                return
+        items = [*page.items]
+        while page.token:
             page = await self._client.page(selection, page.token)
+            items += page.items
+        return [decode(ConfigMap, bytes(item)) for item in items]
 
-    async def _review(self, config_map: ConfigMap) -> None:
-        found = ledger.read(config_map)
+    async def _review(self, config_map: ConfigMap, found: Ledger) -> None:
         for entry in ledger.overdue(found, self._clock.now()):
             await self._look_into(found, entry)
         if not found.entries:
