@@ -69,14 +69,21 @@ async def define_kinds(server: Embedded | Kubernetes) -> None:
 
 
 @asynccontextmanager
-async def connected(kubeconfig: str, options: Options) -> AsyncIterator[Scheduling]:
-    """Connect to a server and fill a cache; nothing is scheduled yet."""
+async def connected(
+    kubeconfig: str, options: Options, tables: str = ""
+) -> AsyncIterator[Scheduling]:
+    """Connect to a server and fill a cache; nothing is scheduled yet.
+
+    Tables of regions are read in the namespace `tables`, or in all.
+    """
     clock = SystemClock()
     metrics = Metrics()
     kinds = [Selection(kind_of_model(model)) for model in MODELS]
     kinds.append(
         Selection(
-            kind_of_model(ConfigMap), labels="scheduling.gardener.cloud/purpose=region-config"
+            kind_of_model(ConfigMap),
+            tables,
+            labels="scheduling.gardener.cloud/purpose=region-config",
         )
     )
     async with Client(await config.load(kubeconfig)) as client:
@@ -132,6 +139,10 @@ class Stage:
     def name(self, name: str) -> str:
         return f"{name}-{self.suffix}"
 
+    def key(self, shoot: str) -> ObjectKey:
+        """Say where a shoot of the test is, and how it is called there."""
+        return ObjectKey(self.namespace, shoot)
+
     def seed(self, name: str, **said: Any) -> Draft:
         return raw_seed(self.name(name), **{"provider": self.provider, **said})
 
@@ -163,11 +174,10 @@ class Stage:
                     await self.client.delete(kind, ObjectKey("", name))
 
     async def get(self, shoot: str) -> Draft:
-        return await self.client.get(_SHOOT, ObjectKey(self.namespace, shoot))
+        return await self.client.get(_SHOOT, self.key(shoot))
 
     async def patch(self, shoot: str, change: Draft, subresource: str = "") -> None:
-        key = ObjectKey(self.namespace, shoot)
-        await self.client.patch(_SHOOT, key, change, subresource=subresource)
+        await self.client.patch(_SHOOT, self.key(shoot), change, subresource=subresource)
 
     async def is_on(self, shoot: str, seed: str) -> bool:
         found = await self.get(shoot)
@@ -178,13 +188,11 @@ class Stage:
         return bool(operation.get("state") == "Pending")
 
     async def events(self, shoot: str, reason: str) -> list[str]:
-        request = Request("GET", f"/api/v1/namespaces/{self.namespace}/events")
+        key = self.key(shoot)
+        chosen = {"fieldSelector": f"involvedObject.name={key.name},reason={reason}"}
+        request = Request("GET", f"/api/v1/namespaces/{key.namespace}/events", chosen)
         listed = await self.client.document(request)
-        return [
-            event["message"]
-            for event in listed["items"]
-            if event["reason"] == reason and event["involvedObject"]["name"] == shoot
-        ]
+        return [event["message"] for event in listed["items"]]
 
     async def placements(self) -> dict[str, str]:
         """Return the seed of every shoot of the test, without the suffix."""

@@ -1,6 +1,10 @@
-"""The two servers under one name: what a test asks of `server` must hold on both."""
+"""The servers under one name: what a test asks of `server` must hold on all of them.
+
+Tests about Gardener's kinds meet a third one, a real Gardener with Espalier installed in it.
+"""
 
 import asyncio
+from pathlib import Path
 from uuid import uuid4
 
 import aiohttp
@@ -9,12 +13,29 @@ import pytest_asyncio
 
 from tests.behaviour.asking import prepare
 from tests.behaviour.hooks import serving
+from tests.behaviour.on_gardener import SERVER, is_about_gardeners_kinds, reason
 from tests.behaviour.samples import make_namespace
+from webhook.planes.gardener import Gardener
 
 
-@pytest.fixture(params=["embedded", "real"])
+def pytest_generate_tests(metafunc):
+    if "server" in metafunc.fixturenames:
+        path = Path(metafunc.module.__file__)
+        servers = ["embedded", "real"]
+        if is_about_gardeners_kinds(path) and not reason(path, metafunc.function.__name__):
+            servers.append(SERVER)
+        metafunc.parametrize("server", servers, indirect=True)
+
+
+@pytest.fixture
 def server(request):
     return request.getfixturevalue(f"{request.param}_server")
+
+
+@pytest.fixture
+def espalier(request, server):
+    """Espalier as it is installed beside a real Gardener; nothing on other servers."""
+    return request.getfixturevalue("beside") if isinstance(server, Gardener) else None
 
 
 @pytest.fixture

@@ -5,29 +5,25 @@ import json
 import pytest
 import yaml
 
-from tests.schedulers import Stage, connected, define_kinds, run_explain
-from webhook.domain.options import Options
+from tests.behaviour.staging import staged
+from tests.schedulers import run_explain
 
 pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture
-async def stage(server, namespace):
-    await define_kinds(server)
-    async with connected(str(server.kubeconfig), Options(namespace=namespace)) as scheduling:
-        found = Stage(scheduling, namespace)
-        await found.begin()
+async def stage(server, namespace, espalier):
+    async with staged(server, namespace, espalier) as found:
         yield found
-        await found.end()
 
 
 async def test_a_shoot_in_the_cluster_is_explained(server, stage):
     await stage.create(stage.seed("a"), stage.seed("far", region="us-east-1"), stage.shoot("one"))
-    code, out, _ = await run_explain(server, f"{stage.namespace}/one")
+    code, out, _ = await run_explain(server, str(stage.key("one")))
     assert code == 0
     assert f"{stage.name('a')} is chosen" in out
     assert "is not in the shoot's region" in out
-    code, out, _ = await run_explain(server, f"{stage.namespace}/one", "-o", "json")
+    code, out, _ = await run_explain(server, str(stage.key("one")), "-o", "json")
     told = {seed["name"]: seed for seed in json.loads(out)["seeds"]}
     assert told[stage.name("a")]["result"] == "chosen"
     assert told[stage.name("far")]["step"] == "strategy"
@@ -45,11 +41,11 @@ async def test_settings_and_mistakes(server, stage, tmp_path):
     await stage.create(stage.seed("far", region="us-east-1"), stage.shoot("one"))
     settings = tmp_path / "espalier.yaml"
     settings.write_text("scheduler: {strategy: MinimalDistance}\n")
-    code, out, _ = await run_explain(server, f"{stage.namespace}/one", f"--config={settings}")
+    code, out, _ = await run_explain(server, str(stage.key("one")), f"--config={settings}")
     assert code == 0
     assert f"{stage.name('far')} is chosen" in out
     for arguments, message in (
-        ((f"{stage.namespace}/nobody",), f"there is no shoot {stage.namespace}/nobody"),
+        ((str(stage.key("nobody")),), f"there is no shoot {stage.key('nobody')}"),
         (("nobody",), "name a shoot as NAMESPACE/SHOOT, or a manifest with -f"),
         (("-f", "/nowhere.yaml"), "/nowhere.yaml cannot be read"),
     ):

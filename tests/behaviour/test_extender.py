@@ -6,25 +6,21 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.behaviour.staging import staged
 from tests.faults.replicas import Replica, running
-from tests.schedulers import Stage, connected, define_kinds, eventually
+from tests.schedulers import eventually
 from webhook.api.core import ConfigMap
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.cluster.requests import Request
-from webhook.domain.options import Options
 
 pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture
-async def stage(server, namespace):
-    await define_kinds(server)
-    async with connected(str(server.kubeconfig), Options(namespace=namespace)) as scheduling:
-        found = Stage(scheduling, namespace)
-        await found.begin()
+async def stage(server, namespace, espalier):
+    async with staged(server, namespace, espalier) as found:
         yield found
-        await found.end()
 
 
 @pytest.fixture

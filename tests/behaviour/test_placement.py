@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from typing_extensions import override
 
+from tests.behaviour.staging import staged
 from tests.landscapes import ANYWAY, amounts
-from tests.schedulers import Stage, connected, define_kinds, eventually
+from tests.schedulers import eventually
 from webhook.api.core import ConfigMap, Pod
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
@@ -17,7 +18,6 @@ from webhook.cluster.errors import NotFoundError
 from webhook.controllers.extender import Extending
 from webhook.controllers.placement import Placed, Placement, Placer, assumed
 from webhook.controllers.reviewer import Reviewer
-from webhook.domain.options import Options
 from webhook.runtime.clock import SystemClock
 from webhook.scheduling import ledger
 from webhook.scheduling.extender import Binding, ExtenderError
@@ -39,13 +39,9 @@ class LateClock(SystemClock):
 
 
 @pytest.fixture
-async def stage(server, namespace):
-    await define_kinds(server)
-    async with connected(str(server.kubeconfig), Options(namespace=namespace)) as scheduling:
-        found = Stage(scheduling, namespace)
-        await found.begin()
+async def stage(server, namespace, espalier):
+    async with staged(server, namespace, espalier) as found:
         yield found
-        await found.end()
 
 
 async def prepare(stage, *drafts):
@@ -65,7 +61,7 @@ def _shows(stage, model, key, ready):
 
 
 def shoot_of(stage, name):
-    return stage.scheduling.cache.snapshot().get(Shoot, ObjectKey(stage.namespace, name))
+    return stage.scheduling.cache.snapshot().get(Shoot, stage.key(name))
 
 
 async def read_ledger(stage, seed):
@@ -133,11 +129,11 @@ async def test_an_entry_left_behind_is_released_and_its_write_fails(stage):
     assert await scheduling.placer.clerk(stage.name("a")).enter(entry) == "entered"
     placed = await scheduling.placer.place(Placement(two, stage.name("a")))
     assert placed.result == "full"
-    reviewer = Reviewer(stage.client, scheduling.cache, scheduling.placer, LateClock())
+    reviewer = Reviewer(scheduling.client, scheduling.cache, scheduling.placer, LateClock())
     await reviewer.review()
     assert await read_ledger(stage, "a") == {}
     assert (await scheduling.placer.place(Placement(two, stage.name("a")))).result == "bound"
-    frozen = Placer(stage.client, scheduling.cache, SystemClock(), scheduling.recorder)
+    frozen = Placer(scheduling.client, scheduling.cache, SystemClock(), scheduling.recorder)
     late = await frozen.place(Placement(one, stage.name("a")))
     assert late.result in ("full", "changed")
     assert not (await stage.get("one"))["spec"].get("seedName")
@@ -147,12 +143,12 @@ async def test_ledgers_of_seeds_that_are_gone_go(stage):
     await prepare(stage, stage.seed("a"), stage.shoot("one"))
     scheduling = stage.scheduling
     await scheduling.placer.clerk(stage.name("a")).enter(
-        Entry("gone", ObjectKey(stage.namespace, "gone"), "5", SystemClock().now(), {})
+        Entry("gone", stage.key("gone"), "5", SystemClock().now(), {})
     )
     await stage.client.delete(kind_of_model(Seed), ObjectKey("", stage.name("a")))
     key = ObjectKey("", stage.name("a"))
     await eventually(lambda: scheduling.cache.snapshot().get(Seed, key) is None)
-    reviewer = Reviewer(stage.client, scheduling.cache, scheduling.placer, LateClock())
+    reviewer = Reviewer(scheduling.client, scheduling.cache, scheduling.placer, LateClock())
     await reviewer.review()
     await reviewer.review()
     with pytest.raises(NotFoundError):
@@ -176,7 +172,7 @@ def shadow(stage, name, shoot):
         "metadata": {
             "name": name,
             "namespace": stage.namespace,
-            "annotations": {"espalier.gardener.cloud/shoot": f"{stage.namespace}/{shoot}"},
+            "annotations": {"espalier.gardener.cloud/shoot": str(stage.key(shoot))},
         },
         "spec": {
             "schedulerName": "nobody",
@@ -193,7 +189,7 @@ async def pods(server, stage):
 
 def extending(stage):
     scheduling = stage.scheduling
-    return Extending(stage.client, scheduling.cache, scheduling.placer, scheduling.recorder)
+    return Extending(scheduling.client, scheduling.cache, scheduling.placer, scheduling.recorder)
 
 
 async def test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same(stage, pods):
@@ -204,14 +200,14 @@ async def test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same(stage, p
     service = extending(stage)
     for _ in range(2):
         shoot = await service.find_shoot(binding, 5)
-        assert shoot == ObjectKey(stage.namespace, "one")
+        assert shoot == stage.key("one")
         await service.bind(shoot, binding, 5)
         assert await stage.is_on("one", "a")
         bound = await stage.client.get(POD, key)
         assert bound["spec"]["nodeName"] == stage.name("a")
     elsewhere = binding._replace(seed="elsewhere")
     with pytest.raises(ExtenderError, match="is assigned to seed"):
-        await service.bind(ObjectKey(stage.namespace, "one"), elsewhere, 5)
+        await service.bind(stage.key("one"), elsewhere, 5)
 
 
 async def test_bind_of_a_shoot_needs_no_pod(stage):
@@ -222,9 +218,8 @@ async def test_bind_of_a_shoot_needs_no_pod(stage):
     assert await service.find_shoot(binding, 5) == one.key
     await service.bind(one.key, binding, 5)
     weak = await stage.get("one")
-    assert weak["metadata"]["annotations"] == {
-        "espalier.gardener.cloud/effective-failure-domain": "single-zone"
-    }
+    told = weak["metadata"]["annotations"]
+    assert told["espalier.gardener.cloud/effective-failure-domain"] == "single-zone"
     assert weak["spec"]["seedName"] == stage.name("a")
 
 

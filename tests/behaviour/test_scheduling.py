@@ -7,15 +7,14 @@ import pytest
 import yaml
 
 from tests.behaviour.demonstration import SHOOTS, Demonstration
+from tests.behaviour.staging import staged
 from tests.landscapes import ANYWAY, MULTI_ZONE, read
-from tests.schedulers import Stage, connected, define_kinds, eventually, run_explain
+from tests.schedulers import eventually, run_explain
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers import scheduler
-from webhook.domain.options import Options
-from webhook.runtime.manager import background
 from webhook.scheduling import explain
 from webhook.scheduling.landscape import Landscape
 
@@ -27,16 +26,10 @@ WIDE = ("a", "b", "c")
 
 
 @pytest.fixture
-async def stage(server, namespace):
+async def stage(server, namespace, espalier):
     """A scheduler at work, and a stage for it."""
-    await define_kinds(server)
-    options = Options(namespace=namespace)
-    async with connected(str(server.kubeconfig), options) as scheduling:
-        found = Stage(scheduling, namespace)
-        await found.begin()
-        async with background("scheduler", scheduling.dispatcher.run()):
-            yield found
-        await found.end()
+    async with staged(server, namespace, espalier, schedules=True) as found:
+        yield found
 
 
 async def test_a_shoot_gets_the_emptiest_seed_and_is_told(stage):
@@ -64,7 +57,7 @@ async def test_a_waiting_shoot_wakes_when_another_one_goes(stage):
     await stage.create(stage.seed("only", shoots=1), stage.shoot("first", seed="only"))
     await stage.create(stage.shoot("second"))
     await eventually(lambda: stage.is_pending("second"))
-    await stage.client.delete(SHOOT, ObjectKey(stage.namespace, "first"))
+    await stage.client.delete(SHOOT, stage.key("first"))
     await eventually(lambda: stage.is_on("second", "only"))
 
 
@@ -84,10 +77,10 @@ async def test_a_waiting_shoot_wakes_when_a_seed_becomes_ready_or_is_relabelled(
 async def test_the_higher_purpose_gets_the_last_place(stage):
     await stage.create(stage.seed("only", shoots=1), stage.shoot("first", seed="only"))
     await stage.create(stage.shoot("low", purpose="evaluation"))
-    await stage.create(stage.shoot("high", purpose="infrastructure"))
+    await stage.create(stage.shoot("high", purpose="production"))
     for name in ("low", "high"):
         await eventually(lambda name=name: stage.is_pending(name))
-    await stage.client.delete(SHOOT, ObjectKey(stage.namespace, "first"))
+    await stage.client.delete(SHOOT, stage.key("first"))
     await eventually(lambda: stage.is_on("high", "only"))
     assert await stage.is_pending("low")
 

@@ -9,7 +9,7 @@ from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
 from webhook.cluster import requests
 from webhook.cluster.client import Client
-from webhook.cluster.errors import ApiError, ConflictError, NotFoundError
+from webhook.cluster.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from webhook.controllers import scheduler
 from webhook.controllers.ledgers import Remembering
 from webhook.controllers.placement import Placed, Placement, Placer
@@ -140,7 +140,8 @@ class Extending:
     async def _get_pod(self, binding: Binding, seconds: float) -> Pod | None:
         try:
             body = await self._client.send(requests.get(_POD, binding.pod), seconds)
-        except NotFoundError:
+        except (NotFoundError, ForbiddenError):
+            # Shadows are in our own namespace: where we may not look is none, but perhaps a Shoot.
             return None
         except ApiError as error:
             raise ExtenderError(f"Pod {binding.pod} cannot be read: {error}") from error
