@@ -14,7 +14,7 @@ from tests.landscapes import raw_seed
 from tests.leaders import OURS, PLAYED, define_kinds, running
 from tests.sets import make_parent, make_set
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.cli.dev import gardenlet
+from webhook.cli.dev import shoots
 from webhook.cluster.client import Client
 from webhook.cluster.requests import Request
 from webhook.controllers.managedseedset.plan import plan
@@ -45,7 +45,7 @@ def count_calls(client: Client, calls: "Counter[str]") -> Client:
 
 def run(rounds: int) -> dict[str, Any]:
     """Scale a set from nothing to each size, and time passes over sets that stand."""
-    gardenlet.PACE = timedelta(0)  # type: ignore[misc]
+    shoots.PACE = timedelta(0)  # type: ignore[misc]
     calls = {size: asyncio.run(_scale(size)) for size in SIZES}
     passes = asyncio.run(_time_passes(rounds))
     few, many = SIZES

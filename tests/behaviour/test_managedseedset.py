@@ -15,7 +15,7 @@ from tests.schedulers import create_all
 from webhook.api import names
 from webhook.api.meta import Draft
 from webhook.api.shoots import Shoot
-from webhook.cli.dev import gardenlet
+from webhook.cli.dev import shoots
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.planes.embedded import Embedded
@@ -39,7 +39,7 @@ async def server(request, tmp_path_factory):
 @pytest.fixture
 async def landscape(server, monkeypatch):
     """The program at work, and gardenlets that take no time."""
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
+    monkeypatch.setattr(shoots, "PACE", timedelta(0))
     found = Landscape(server)
     await server.kubectl("create", "-f", "-", input=make_namespace(found.project))
     async with found.watching():
@@ -121,7 +121,7 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
     await landscape.until_told("Progressing", "False", "Paused")
     assert order == []
     # Slow enough for somebody to break a shoot while the first replica is being updated.
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(seconds=12))
+    monkeypatch.setattr(shoots, "PACE", timedelta(seconds=12))
     assert await landscape.rollout("resume", f"mss/{name}") == 0
 
     async def begun() -> Any:
@@ -132,7 +132,7 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
     stopped = await landscape.until_told("Progressing", "False", "HostedShootsUnready")
     assert f"1 of 1 shoots on {name}-2 are not ready" in stopped
     assert await landscape.versions() == ["1.35.1", "1.35.1", "1.35.2"]
-    monkeypatch.setattr(gardenlet, "PACE", timedelta(0))
+    monkeypatch.setattr(shoots, "PACE", timedelta(0))
     await landscape.in_project("annotate", "shoot", "guest", f"{names.SIMULATE}-")
     assert await landscape.rollout("status", f"mss/{name}", "--timeout=60") == 0
     assert await landscape.versions() == ["1.35.2"] * 3
