@@ -19,7 +19,9 @@ from webhook.planes.gardener import Gardener
 
 
 def pytest_generate_tests(metafunc):
-    if "server" in metafunc.fixturenames:
+    marks = metafunc.definition.iter_markers("parametrize")
+    is_chosen = any(mark.args[:1] == ("server",) for mark in marks)
+    if "server" in metafunc.fixturenames and not is_chosen:
         path = Path(metafunc.module.__file__)
         servers = ["embedded", "real"]
         if is_about_gardeners_kinds(path) and not reason(path, metafunc.function.__name__):
