@@ -21,10 +21,11 @@ from webhook.cli.install import bundle
 from webhook.cli.install.layout import Layout
 from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
 from webhook.planes.ports import free_port
-from webhook.planes.registration import CORE
+from webhook.planes.registration import CORE, DNS_SECRET
 from webhook.planes.registration import shoot as base_shoot
 
 ACCOUNT = "system:serviceaccount:espalier-system:espalier"
+SEEDS = "seedmanagement.gardener.cloud/v1alpha1"
 GROUPS = ("system:serviceaccounts", "system:serviceaccounts:espalier-system")
 
 
@@ -36,6 +37,7 @@ class Beside:
         self.kubectl = plane.kubectl
         self.directory = directory
         self.server: Server | None = None
+        self._settings: dict[str, Any] = {}
 
     @property
     def http(self) -> str:
@@ -57,8 +59,7 @@ class Beside:
         kubeconfig = await asyncio.to_thread(
             account.write_kubeconfig, self.directory / "kubeconfig"
         )
-        path = self.directory / "settings.yaml"
-        path.write_text(yaml.safe_dump(settings or {}))
+        path = self._settle(settings or {})
         quick = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.3")
         self.server = Server(
             self.directory / "server",
@@ -73,6 +74,25 @@ class Beside:
             hook = f"{hooks}webhookconfiguration/espalier"
             await self.kubectl("wait", "--for=create", "--timeout=60s", hook)
             await until(partial(self._points_to_us, hook))
+
+    def _settle(self, settings: dict[str, Any]) -> Path:
+        self._settings = settings
+        path = self.directory / "settings.yaml"
+        path.write_text(yaml.safe_dump(settings))
+        return path
+
+    @asynccontextmanager
+    async def with_settings(self, more: dict[str, Any]) -> AsyncIterator[None]:
+        """Run the server with further settings while the block runs."""
+        before = self._settings
+        assert self.server is not None
+        self._settle({**before, **more})
+        await self.server.restart()
+        try:
+            yield
+        finally:
+            self._settle(before)
+            await self.server.restart()
 
     async def _points_to_us(self, hook: str) -> bool:
         found = await self.get(hook)
@@ -152,8 +172,6 @@ def make_shoot(name: str = "", namespace: str = PROJECT_NAMESPACE, **spec: Any) 
 
 def make_seed(name: str, zones: str = "a", **spec: Any) -> dict[str, Any]:
     """A Seed that Gardener takes, labelled with its own name."""
-    credentials = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
-    dns = {"type": "local", "credentialsRef": credentials}
     return {
         "apiVersion": CORE,
         "kind": "Seed",
@@ -170,10 +188,51 @@ def make_seed(name: str, zones: str = "a", **spec: Any) -> dict[str, Any]:
                 "services": "10.242.0.0/16",
             },
             "ingress": {"domain": f"{name}.seeds.test", "controller": {"kind": "nginx"}},
-            "dns": {"provider": dns, "internal": {**dns, "domain": "internal.test"}},
+            "dns": _dns(),
             **spec,
         },
     }
+
+
+def make_set(name: str, parent: str, replicas: int, **annotations: str) -> dict[str, Any]:
+    """A set as operators write it: its shoots run on the seed `parent`."""
+    labels = {"set": name}
+    shoot = make_shoot("x", "garden", schedulerName="default-scheduler")["spec"]
+    pool = {"name": "local", "machine": {"type": "local"}, "minimum": 1, "maximum": 2}
+    more = {"maxSurge": 1, "maxUnavailable": 0, "zones": ["local-a"]}
+    shoot |= {
+        "credentialsBindingName": "garden",
+        "seedSelector": {"matchLabels": {"test": parent}},
+        "kubernetes": {"version": "1.35.3", "verticalPodAutoscaler": {"enabled": True}},
+        "maintenance": {"autoUpdate": {"kubernetesVersion": False, "machineImageVersion": False}},
+        "provider": {"type": "local", "workers": [{**pool, **more}]},
+    }
+    config = {
+        "apiVersion": "gardenlet.config.gardener.cloud/v1alpha1",
+        "kind": "GardenletConfiguration",
+        "resources": {"capacity": {"shoots": "10"}},
+        "seedConfig": {
+            "metadata": {"labels": {**labels, "test": name}},
+            "spec": {"dns": _dns()},
+        },
+    }
+    return {
+        "apiVersion": SEEDS,
+        "kind": "ManagedSeedSet",
+        "metadata": {"name": name, "namespace": "garden", "annotations": annotations},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"gardenlet": {"config": config}}},
+            "shootTemplate": {"metadata": {"labels": labels}, "spec": shoot},
+        },
+    }
+
+
+def _dns() -> dict[str, Any]:
+    place = {"name": DNS_SECRET, "namespace": "garden"}
+    dns = {"type": "local", "credentialsRef": {"apiVersion": "v1", "kind": "Secret", **place}}
+    return {"provider": dns, "internal": {**dns, "domain": "internal.test"}}
 
 
 async def ready_seed(

@@ -8,9 +8,6 @@ from typing import Final
 SERVER: Final = "gardener"
 """How the third server is called in the ids of tests."""
 
-RUNS_THERE: Final = frozenset({"beside", "gardener_server", "garden"})
-"""Fixtures of tests that are about a real Gardener from the start."""
-
 EXCEPTIONS: Final[Mapping[str, str]] = {
     "test_admission": "beside a Gardener only the closed list of docs/gardener.md is registered,"
     " the rest is refused by Gardener itself: test_beside_gardener and the comparison of verdicts",
@@ -24,7 +21,6 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     "test_managedseedset": "gardener-controller-manager alone makes and deletes replicas there;"
     " rolling and scaling them: test_rollouts_beside_gardener",
     "test_nodegroups": "machines live in seeds, where no gardener-apiserver serves",
-    "test_placement_like_gardener": "it asks Gardener's own code, without a server",
     "test_explain::test_settings_and_mistakes": "it is about the command's own flags and files;"
     " nothing of it depends on the server",
     **dict.fromkeys(
@@ -62,6 +58,11 @@ _KINDS: Final = re.compile(
 def is_about_gardeners_kinds(path: Path) -> bool:
     """Tell whether a module of tests deals with seeds, shoots and what belongs to them."""
     return _KINDS.search(path.read_text()) is not None
+
+
+def is_there_anyway(path: Path) -> bool:
+    """Tell whether a module is about a real Gardener from the start."""
+    return path.stem.endswith("_gardener") or path.stem == "test_installing"
 
 
 def reason(path: Path, test: str) -> str:

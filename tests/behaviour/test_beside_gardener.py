@@ -8,8 +8,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gardening import Beside, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_set, make_shoot, ready_seed, unique, until
 from webhook.api import names
+from webhook.api.kinds import kind_of_model
+from webhook.api.managedseeds import ManagedSeed
+from webhook.api.meta import ObjectKey
+from webhook.cluster import config
+from webhook.cluster.client import Client
+from webhook.cluster.errors import UnavailableError
 from webhook.planes.gardener import PROJECT_NAMESPACE
 from webhook.planes.registration import CORE
 
@@ -303,6 +309,20 @@ async def test_a_namespace_may_ask_for_our_scheduler(beside):
     await asyncio.sleep(1.0)
     other = await create(beside, make_shoot())
     assert (await beside.shoot(other))["spec"]["schedulerName"] == "default-scheduler"
+
+
+async def test_a_panic_of_gardener_is_no_verdict(beside):
+    # Its plugin falls over a Shoot without a domain, which one has that has no seed.
+    name = await create(beside, make_shoot(namespace="garden"), "none-such")
+    managed_seed = {
+        "apiVersion": f"{SEEDS}/v1alpha1",
+        "kind": "ManagedSeed",
+        "metadata": {"name": name, "namespace": "garden"},
+        "spec": {"shoot": {"name": name}, **make_set(name, name, 0)["spec"]["template"]["spec"]},
+    }
+    async with Client(await config.load(str(beside.plane.kubeconfig))) as client:
+        with pytest.raises(UnavailableError):
+            await client.create(kind_of_model(ManagedSeed), ObjectKey("garden", name), managed_seed)
 
 
 async def test_it_never_acts_as_an_administrator(beside):

@@ -3,55 +3,20 @@
 import argparse
 import asyncio
 import json
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from tests.gardening import Beside, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_set, make_shoot, ready_seed, unique, until
 from webhook.api import names
 from webhook.cli.rollout import command
 
 pytestmark = pytest.mark.timeout(240)
 
 GARDEN = "--namespace=garden"
-API = "seedmanagement.gardener.cloud/v1alpha1"
-
-
-def make_set(name: str, parent: str, replicas: int, **annotations: str) -> dict[str, Any]:
-    """A set as operators write it: its shoots run on the seed `parent`."""
-    labels = {"set": name}
-    shoot = make_shoot("x", "garden", schedulerName="default-scheduler")["spec"]
-    pool = {"name": "local", "machine": {"type": "local"}, "minimum": 1, "maximum": 2}
-    more = {"maxSurge": 1, "maxUnavailable": 0, "zones": ["local-a"]}
-    shoot |= {
-        "credentialsBindingName": "garden",
-        "seedSelector": {"matchLabels": {"test": parent}},
-        "kubernetes": {"version": "1.35.3", "verticalPodAutoscaler": {"enabled": True}},
-        "maintenance": {"autoUpdate": {"kubernetesVersion": False, "machineImageVersion": False}},
-        "provider": {"type": "local", "workers": [{**pool, **more}]},
-    }
-    credentials = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
-    dns = {"type": "local", "credentialsRef": credentials}
-    config = {
-        "apiVersion": "gardenlet.config.gardener.cloud/v1alpha1",
-        "kind": "GardenletConfiguration",
-        "resources": {"capacity": {"shoots": "10"}},
-        "seedConfig": {
-            "metadata": {"labels": {**labels, "test": name}},
-            "spec": {"dns": {"provider": dns, "internal": {**dns, "domain": "internal.test"}}},
-        },
-    }
-    return {
-        "apiVersion": API,
-        "kind": "ManagedSeedSet",
-        "metadata": {"name": name, "namespace": "garden", "annotations": annotations},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"gardenlet": {"config": config}}},
-            "shootTemplate": {"metadata": {"labels": labels}, "spec": shoot},
-        },
-    }
+POOL_LABELS = "/spec/shootTemplate/spec/provider/workers/0/labels"
 
 
 class Set:
@@ -78,6 +43,22 @@ class Set:
     async def condition(self, kind: str) -> dict[str, Any]:
         found = (await self.get()).get("status", {}).get("conditions") or ()
         return next((each for each in found if each["type"] == kind), {})
+
+    async def says(self, reason: str) -> str:
+        """Wait until the rollout tells that it is so; give the message."""
+
+        async def told() -> str:
+            found = await self.condition(names.PROGRESSING)
+            return str(found["message"]) if found.get("reason") == reason else ""
+
+        message: str = await until(told, 90)
+        return message
+
+    async def labels(self, ordinal: int) -> dict[str, str] | None:
+        """Give the labels of a replica's one pool."""
+        (worker,) = (await self.shoot(ordinal))["spec"]["provider"]["workers"]
+        labels: dict[str, str] | None = worker.get("labels")
+        return labels
 
     async def ready(self, replicas: int) -> None:
         async def enough() -> bool:
@@ -128,6 +109,7 @@ async def test_a_set_that_gardener_made_is_rolled_with_all_that_has_drifted(besi
     await found.patch(pool, f"shoot/{name}-1", "json")
     version = {"spec": {"kubernetes": {"version": "1.35.4"}}}
     await found.patch(version, f"shoot/{name}-0")
+    await found.patch({"spec": {"maintenance": confined()}}, f"shoot/{name}-2")
     await found.ready(3)
     before = [await found.shoot(ordinal) for ordinal in range(3)]
 
@@ -142,19 +124,7 @@ async def test_a_set_that_gardener_made_is_rolled_with_all_that_has_drifted(besi
         recorded = now["metadata"]["labels"].get(names.CONTROLLER_REVISION_HASH)
         assert recorded == (None if ordinal == 1 else first["currentRevision"])
 
-    labels = [
-        {
-            "op": "add",
-            "path": "/spec/shootTemplate/spec/provider/workers/0/labels",
-            "value": {"rolled": "yes"},
-        },
-        {
-            "op": "add",
-            "path": "/spec/template/spec/gardenlet/config/logLevel",
-            "value": "debug",
-        },
-    ]
-    await found.patch(labels, how="json")
+    await _hold_back(found, capsys)
     second = await found.rolled(first["currentRevision"])
     assert await order(found) == [f"{name}-{ordinal}" for ordinal in (2, 1, 0)]
     for ordinal, maximum, kubernetes in ((0, 2, "1.35.4"), (1, 5, "1.35.3"), (2, 2, "1.35.3")):
@@ -171,17 +141,70 @@ async def test_a_set_that_gardener_made_is_rolled_with_all_that_has_drifted(besi
     third = await found.rolled(second["currentRevision"])
     assert third["currentRevision"] == first["currentRevision"]
     for ordinal in range(3):
-        (worker,) = (await found.shoot(ordinal))["spec"]["provider"]["workers"]
-        assert "labels" not in worker
+        assert await found.labels(ordinal) is None
 
-    await found.patch({"spec": {"shootTemplate": {"spec": {"kubernetes": {"version": "1.35.4"}}}}})
+    async with beside.with_settings({"rollout": {"respectWindow": True}}):
+        await _wait_for_the_window(found, capsys)
+
+
+async def _hold_back(found: Set, capsys: Any) -> None:
+    """Change both templates; partition and pause hold replicas back, one after the other.
+
+    The first in line confines changes to its window: it has begun only because it was told to.
+    """
+    change = [
+        {"op": "add", "path": POOL_LABELS, "value": {"rolled": "yes"}},
+        {
+            "op": "add",
+            "path": "/spec/template/spec/gardenlet/config/logLevel",
+            "value": "debug",
+        },
+        {"op": "add", "path": "/spec/updateStrategy", "value": partition(2)},
+    ]
+    await found.patch(change, how="json")
+    await found.says("PartitionReached")
+    assert [await found.labels(ordinal) for ordinal in range(3)] == [None, None, {"rolled": "yes"}]
+    code, _, _ = await found.rollout(capsys, "pause")
+    assert code == 0
+    await found.patch({"spec": {"updateStrategy": partition(0)}})
+    await found.says("Paused")
+    assert await found.labels(1) is None
+    code, _, _ = await found.rollout(capsys, "resume")
+    assert code == 0
+
+
+async def _wait_for_the_window(found: Set, capsys: Any) -> None:
+    """A version cannot be undone, the rest can, and a confined Shoot waits and says until when."""
+    version = {"op": "replace", "path": "/spec/shootTemplate/spec/kubernetes/version"}
+    label = {"op": "add", "path": POOL_LABELS, "value": {"rolled": "again"}}
+    await found.patch([{**version, "value": "1.35.4"}, label], how="json")
+    told = await found.says("MaintenanceWindow")
+    assert f"the Shoot of {found.name}-2 waits for its maintenance window" in told
+    assert re.search(r"which opens at \d{4}-\d\d-\d\dT", told)
     await until(lambda: _has_revisions(found, capsys, 3))
     code, _, told = await found.rollout(capsys, "undo")
     assert code == 2
     assert "spec.shootTemplate.spec.kubernetes.version" in told
     assert "--keep-versions" in told
-    code, told, _ = await found.rollout(capsys, "undo", "--keep-versions", "--dry-run")
-    assert (code, "1.35" in told) == (0, False)
+    code, _, _ = await found.rollout(capsys, "undo", "--keep-versions")
+    assert code == 0
+    spec = (await found.get())["spec"]["shootTemplate"]["spec"]
+    assert spec["kubernetes"]["version"] == "1.35.4"
+    assert "labels" not in spec["provider"]["workers"][0]
+
+
+def confined() -> dict[str, Any]:
+    """Maintenance that keeps changes back until a window which is hours away."""
+    begin = datetime.now(UTC) + timedelta(hours=6)
+    window = {
+        "begin": begin.strftime("%H%M00+0000"),
+        "end": (begin + timedelta(hours=1)).strftime("%H%M00+0000"),
+    }
+    return {"confineSpecUpdateRollout": True, "timeWindow": window}
+
+
+def partition(ordinal: int) -> dict[str, Any]:
+    return {"type": "RollingUpdate", "rollingUpdate": {"partition": ordinal}}
 
 
 async def _has_revisions(found: Set, capsys: Any, count: int) -> bool:
