@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from webhook.api.meta import Quantity
 
@@ -148,6 +148,9 @@ class SeedsOptions:
     """The address under which gardenlets in shoots reach the garden, as in a kubeconfig."""
     garden_ca: str = ""
     """The authority behind it, PEM; empty where the system's authorities do."""
+    parent_gardenlet: Mapping[str, Any] = field(default_factory=dict)
+    """The `config` and `deployment` of gardenlets that no ManagedSeed tells of: what those in
+    shoots on their seeds merge with."""
     autoscaler_seconds: float = 15.0
     """How often a SeedAutoscaler is looked at without being woken."""
     prometheus: str = ""

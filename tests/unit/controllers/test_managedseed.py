@@ -425,7 +425,45 @@ async def test_a_gardenlet_that_would_inherit_from_nobody_says_so() -> None:
     raw = snapshot.raw(ManagedSeed, ObjectKey("garden", "oak"))
     assert raw is not None
     said = parents.note(raw, garden.get(Shoot, "oak"), snapshot)
-    assert said == ", merged with no parent: no ManagedSeed tells of the gardenlet of seed parent"
+    assert said == (
+        ", merged with no parent: neither a ManagedSeed nor seeds.parentGardenlet in the settings"
+        " tells of the gardenlet of seed parent"
+    )
+
+
+@pytest.mark.parametrize(
+    ("merges", "inherited"),
+    [
+        pytest.param((False,), ["oak"], id="not asked for"),
+        pytest.param((True,), ["oak", "plain"], id="from the settings"),
+        pytest.param((True, False), ["elder-1", "oak"], id="from a parent that merges with nobody"),
+        pytest.param((True, True), ["elder-1", "oak", "plain"], id="from both"),
+    ],
+)
+async def test_a_plain_seeds_gardenlet_is_told_of_by_the_settings(
+    merges: tuple[bool, ...], inherited: list[str]
+) -> None:
+    plain = {
+        "config": {
+            "featureGates": {"plain": True},
+            "gardenClientConnection": {"kubeconfig": "/plain", "burst": 7},
+            "seedConfig": {"spec": {"of": "plain"}},
+        },
+        "deployment": {"replicaCount": 5, "plain": "x"},
+    }
+    garden = Remembering(Options(seeds=SeedsOptions(parent_gardenlet=plain)), ())
+    _plant_family(garden, *merges)
+    snapshot = garden.api.snapshot()
+    raw = snapshot.raw(ManagedSeed, ObjectKey("garden", "oak"))
+    assert raw is not None
+    found = parents.merged(raw, garden.get(Shoot, "oak"), snapshot)
+    assert sorted(found.config["featureGates"]) == inherited
+    assert found.config["gardenClientConnection"]["kubeconfig"] == "/oak"
+    assert ("burst" in found.config["gardenClientConnection"]) == ("plain" in inherited)
+    assert found.config["seedConfig"] == {"spec": {"of": "oak"}}
+    assert sorted({*found.deployment} - {"replicaCount"}) == inherited
+    assert found.deployment["replicaCount"] == 1
+    assert parents.note(raw, garden.get(Shoot, "oak"), snapshot) == ""
 
 
 def test_a_gardenlet_gets_its_seed_and_its_way_to_the_garden() -> None:

@@ -9,7 +9,7 @@ from webhook.cli.schedule.timeline import Lane, describe, steps
 from webhook.domain.windows import Window
 
 WIDTH: Final = 1000
-_LEFT: Final = 190
+_LEFT: Final = 215
 _RIGHT: Final = 20
 _TOP: Final = 40
 _ROW: Final = 24

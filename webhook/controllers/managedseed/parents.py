@@ -39,7 +39,10 @@ def note(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> str:
     if not _gardenlet(raw).get("mergeWithParent") or [*_elders(raw, shoot, snapshot)]:
         return ""
     host = shoot.spec.seed_name or "which the Shoot does not have yet"
-    return f", merged with no parent: no ManagedSeed tells of the gardenlet of seed {host}"
+    return (
+        f", merged with no parent: neither a ManagedSeed nor seeds.parentGardenlet in the settings"
+        f" tells of the gardenlet of seed {host}"
+    )
 
 
 def merge(parent: Raw, child: Raw) -> Draft:
@@ -53,12 +56,15 @@ def merge(parent: Raw, child: Raw) -> Draft:
 
 
 def _elders(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> Iterator[Raw]:
-    """Walk up as far as each merges with its parent and ManagedSeeds tell of it."""
+    """Walk up as far as each merges with its parent: by ManagedSeeds, then by the settings."""
     seen: set[str] = set()
     while _gardenlet(raw).get("mergeWithParent", True):
         host = shoot.spec.seed_name
-        found = snapshot.raw(ManagedSeed, ObjectKey(shoot.namespace, host)) if host else None
-        if found is None or host in seen or not _gardenlet(found):
+        if not host or host in seen:
+            return
+        found = snapshot.raw(ManagedSeed, ObjectKey(shoot.namespace, host))
+        if found is None or not _gardenlet(found):
+            yield from filter(None, (snapshot.options.seeds.parent_gardenlet,))
             return
         seen.add(host)
         yield _gardenlet(found)
