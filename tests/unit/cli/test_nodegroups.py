@@ -60,6 +60,7 @@ def test_an_autoscaler_is_told_what_to_set_and_why(capsys: pytest.CaptureFixture
     assert 'address: "espalier.espalier-system.svc:9444"' in said
     for flag in ("--cloud-provider=externalgrpc", "--balance-similar-node-groups=true"):
         assert f"\n{flag}  # " in said
+    assert "\n# --capacity-quotas-enabled=true: " in said
     assert "\n# --nodes: " in said
 
 

@@ -47,6 +47,13 @@ FLAGS: Final = (
     ),
     Flag("--expander=least-waste", "prices are not known here, so the expander price is of no use"),
 )
+PERHAPS: Final = (
+    Flag(
+        "--capacity-quotas-enabled=true",
+        "holds the maximum of a pool within one loop already; only where the shoot serves"
+        " CapacityQuotas (autoscaling.x-k8s.io) and Espalier has the shoot's kubeconfig",
+    ),
+)
 NEVER: Final = (
     Flag("--nodes", "ignored with this provider; remove it so that nobody is misled"),
     Flag("--node-group-auto-discovery", "ignored here too; Espalier has it as its own flag"),
@@ -101,6 +108,10 @@ def _lines(namespace: str, address: str, labels: Iterable[str]) -> Iterator[str]
     ]
     for flag in (*FLAGS, *ignored):
         yield f"{flag.text}  # {flag.why}"
+    yield ""
+    yield "# Of use in some shoots:"
+    for flag in PERHAPS:
+        yield f"# {flag.text}: {flag.why}"
     yield ""
     yield "# Not to be set:"
     for flag in NEVER:
