@@ -135,6 +135,31 @@ def test_the_order_at_an_edge_is_autoscaler_tortoise_record_and_own_status() -> 
     ]
 
 
+@pytest.mark.parametrize(
+    ("replicas", "memory"),
+    [
+        pytest.param(50, "5Gi", id="both floors"),
+        pytest.param(50, "", id="replicas only"),
+        pytest.param(None, "5Gi", id="resources only"),
+    ],
+)
+@pytest.mark.parametrize("stores", [True, False])
+def test_at_both_edges_every_effect_comes_in_that_second(
+    replicas: int | None, memory: str, stores: bool
+) -> None:
+    """Nobody waits for Tortoise's interval, although nothing is written that changes nothing."""
+    scaling = make_scaling(replicas=replicas, memory=memory)
+    world = _world(scaling, make_definition(stores=stores)).at(0).reconcile()
+    for minute, floors in ((1, True), (6, False)):
+        world.at(minute).reconcile()
+        assert _bounds(world) == ((50, 50) if floors and replicas else (3, 20))
+        assert _floor(world) == ((memory or None) if floors else None)
+        assert (_constraints(world) is not None) == (floors and stores)
+        written = world.writes
+        world.reconcile()
+        assert world.writes == written
+
+
 @pytest.mark.parametrize("stores", [True, False])
 def test_floors_hold_whether_or_not_the_record_can_be_stored(stores: bool) -> None:
     world = _world(make_scaling(), make_definition(stores=stores)).at(1).reconcile()
@@ -304,6 +329,8 @@ def test_a_namespace_is_labelled_a_minute_ahead(start: int, seconds: int, labell
     world.reconcile()
     world.at(seconds / 60).reconcile()
     assert (names.SCALING_NAMESPACE in world.labels) == labelled
+    finalizers = world.scaling()["metadata"].get("finalizers", [])
+    assert (names.SCHEDULED_SCALING_FINALIZER in finalizers) == labelled, "it comes with the label"
 
 
 def test_a_namespace_keeps_its_label_until_all_is_settled() -> None:
