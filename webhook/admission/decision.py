@@ -250,7 +250,7 @@ class Decision:
 
     @property
     def allowed(self) -> bool:
-        return not any(finding.fatal for finding in self.findings)
+        return not self.findings or not any(finding.fatal for finding in self.findings)
 
     @property
     def audit(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from webhook.api.meta import Quantity
 from webhook.api.projects import CredentialsBinding, Quota, SecretBinding
 from webhook.api.quantity import QuantityError
 from webhook.api.shoots import Shoot, ShootSpec
-from webhook.api.workers import Worker
+from webhook.api.workers import Volume
 from webhook.domain import profiles
 from webhook.domain.derived import Derived
 from webhook.domain.profiles import Find
@@ -28,6 +28,7 @@ METRICS: Final = (CPU, GPU, MEMORY, STANDARD, PREMIUM, LOAD_BALANCER)
 EXACT: Final = Context(prec=64)
 """Wide enough that sums of bytes and of billionths are never rounded."""
 _NOTHING, _ONE, _TWO = Decimal(0), Decimal(1), Decimal(2)
+_NO_VOLUME: Final = Volume()
 
 
 class Cost(NamedTuple):
@@ -62,18 +63,24 @@ def cost(spec: ShootSpec, offer: CloudProfileSpec | None) -> Cost:
     A machine or volume type that the profile does not know costs nothing here and is named.
     """
     prices = _prices(offer) if offer is not None else _FREE
+    workers = spec.provider.workers
+    choices: list[_Choice] = [
+        (worker.machine.type, volume.type, volume.size)
+        for worker in workers
+        for volume in (worker.volume or _NO_VOLUME,)
+    ]
     # Pools that are alike are multiplied once: shoots have many of them.
     counts: dict[_Choice, int] = {}
-    for worker in spec.provider.workers:
-        choice = _choice(worker)
-        counts[choice] = counts.get(choice, 0) + max(worker.maximum, 0)
+    for choice, worker in zip(choices, workers, strict=True):
+        counts[choice] = counts.get(choice, 0) + (worker.maximum if worker.maximum > 0 else 0)
     amounts = {LOAD_BALANCER: _TWO if _has_nginx(spec) else _ONE}
     unknown: list[str] = []
     for choice, count in counts.items():
         price = prices[choice]
         if price.unknown:
-            pools = (each.name for each in spec.provider.workers if _choice(each) == choice)
-            unknown += (f"{price.unknown} of pool {name}" for name in pools)
+            alike = zip(workers, choices, strict=True)
+            names = (worker.name for worker, chosen in alike if chosen == choice)
+            unknown += (f"{price.unknown} of pool {name}" for name in names)
         factor = Decimal(count)
         for metric, amount in price.amounts.items():
             amounts[metric] = EXACT.fma(amount, factor, amounts.get(metric, _NOTHING))
@@ -82,13 +89,6 @@ def cost(spec: ShootSpec, offer: CloudProfileSpec | None) -> Cost:
 
 _Choice: TypeAlias = tuple[str, str, Quantity]
 """What of a pool its price depends on: machine type, volume type, volume size."""
-
-
-def _choice(worker: Worker) -> _Choice:
-    volume = worker.volume
-    if volume is None:
-        return worker.machine.type, "", ""
-    return worker.machine.type, volume.type, volume.size
 
 
 class _Price(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook.admission.decision import Finding, Request
 from webhook.api import names, quantity
@@ -13,7 +13,11 @@ from webhook.api.shoots import Shoot
 from webhook.api.timestamps import TimestampError, format_time, parse_time
 from webhook.domain import profiles, quota
 from webhook.domain.quota import Binding
-from webhook.state.indexes import CREDENTIALS_BINDINGS_BY_QUOTA, SECRET_BINDINGS_BY_QUOTA
+from webhook.state.indexes import (
+    CREDENTIALS_BINDINGS_BY_QUOTA,
+    SECRET_BINDINGS_BY_QUOTA,
+    Index,
+)
 from webhook.state.snapshot import Snapshot
 from webhook.state.totals import QUOTA_USAGE, Vector
 
@@ -22,6 +26,10 @@ Named: TypeAlias = tuple[str, type[Binding], str]
 
 _NOTHING: Final = Decimal(0)
 _NOT_THERE: Final[Vector] = {}
+_BINDINGS_BY_QUOTA: Final[tuple[Index[Any], ...]] = (
+    SECRET_BINDINGS_BY_QUOTA,
+    CREDENTIALS_BINDINGS_BY_QUOTA,
+)
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
@@ -102,13 +110,13 @@ class _Used(NamedTuple):
 def _used(one: Quota, request: Request, snapshot: Snapshot) -> _Used:
     """Find what is used of a quota, by sums that are kept at hand."""
     of_quota, key = str(one.key), request.key
-    bindings: tuple[Binding, ...] = (
-        *snapshot.by_index(SECRET_BINDINGS_BY_QUOTA, of_quota),
-        *snapshot.by_index(CREDENTIALS_BINDINGS_BY_QUOTA, of_quota),
-    )
-    if quota.is_of_project(one):
-        bindings = tuple(each for each in bindings if each.metadata.namespace == key.namespace)
-    groups = [quota.binding_group(binding) for binding in bindings]
+    of_project = quota.is_of_project(one)
+    groups = [
+        quota.binding_group(binding)
+        for index in _BINDINGS_BY_QUOTA
+        for binding in snapshot.by_index(index, of_quota)
+        if not of_project or binding.metadata.namespace == key.namespace
+    ]
     stored = snapshot.get(Shoot, key)
     is_among = stored is not None and quota.group(stored) in groups
     own = snapshot.share(QUOTA_USAGE, key) if is_among else _NOT_THERE
@@ -116,16 +124,15 @@ def _used(one: Quota, request: Request, snapshot: Snapshot) -> _Used:
 
 
 def _exceeded(one: Quota, wanted: Vector, used: _Used) -> Iterator[Finding]:
+    add, subtract = quota.EXACT.add, quota.EXACT.subtract
     for metric, limit in quota.limits(one):
         if limit is None:
             yield Finding.warning("", f"Quota {one.key} has no readable limit for {metric}")
             continue
         # What all would cost together if this shoot cost what is wanted now.
-        amount = wanted.get(metric, _NOTHING)
-        if used.own:
-            amount = quota.EXACT.subtract(amount, used.own.get(metric, _NOTHING))
+        amount = subtract(wanted.get(metric, _NOTHING), used.own.get(metric, _NOTHING))
         for vector in used.vectors:
-            amount = quota.EXACT.add(amount, vector.get(metric, _NOTHING))
+            amount = add(amount, vector.get(metric, _NOTHING))
         if amount > limit:
             yield Finding.denied(
                 f"Quota {one.key} allows {_shown(limit, metric)} of {metric}, this would take "

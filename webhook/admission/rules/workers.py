@@ -106,6 +106,11 @@ def _name(name: str, field: str) -> Iterator[Finding]:
 def _update(worker: Worker, field: str) -> Iterator[Finding]:
     surge = worker.max_surge if worker.max_surge is not None else 1
     unavailable = worker.max_unavailable if worker.max_unavailable is not None else 0
+    if (
+        type(surge) is type(unavailable) is int
+        and min(surge, unavailable) >= 0 < surge + unavailable
+    ):
+        return  # as nearly everybody writes them
     for value, name in ((surge, "maxSurge"), (unavailable, "maxUnavailable")):
         if isinstance(value, str) and not _PERCENT.match(value):
             yield Finding.invalid(
