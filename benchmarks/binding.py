@@ -32,6 +32,8 @@ MOST_ROUNDS = 3
 WORKERS = 2
 SETTLE_SECONDS = 3.0
 """How long events, ledgers and deletions come after the last placement."""
+WAKE_SECONDS = 6.0
+"""How long who slept needs to see what happened meanwhile, listing all anew if it must."""
 
 LEASE = ("--lease-duration=900", "--renew-deadline=600", "--retry-period=2")
 """Frozen for a while, ours still leads."""
@@ -136,7 +138,7 @@ async def _take_turn(landscape: Landscape, contender: Contender, arrivals: int) 
     process = contender.process
     # What happened while it slept is not its work.
     process.resume()
-    await asyncio.sleep(SETTLE_SECONDS)
+    await asyncio.sleep(WAKE_SECONDS)
     process.pause()
     async with landscape.arrivals(arrivals, contender.scheduler) as bound:
         before = await count_calls(landscape.plane)
