@@ -27,7 +27,8 @@ test: setup ## every test that can run here
 	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory real; fi
 	@status=0; \
 	$(BIN)/python -m pytest -n auto --durations=10 tests/unit tests/properties || status=1; \
-	$(BIN)/python -m pytest --durations=20 tests/behaviour tests/faults || status=1; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not alone" --durations=20 tests/behaviour tests/faults || status=1; \
+	$(BIN)/python -m pytest -m alone --durations=10 tests/behaviour tests/faults || status=1; \
 	exit $$status
 
 real: setup ## build the real control planes from their Go modules, once

@@ -20,7 +20,7 @@ from webhook.planes.binaries import require
 from webhook.planes.kubectl import Kubectl
 from webhook.planes.ports import free_port
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(240)]
 
 READY_SECONDS = 90
 

@@ -21,7 +21,7 @@ from webhook.cluster.client import Client
 from webhook.planes.embedded import Embedded
 from webhook.planes.kubernetes import Kubernetes
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session", params=["embedded", "real"])

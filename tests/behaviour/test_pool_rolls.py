@@ -17,7 +17,11 @@ from tests.fleets import Fleet, Moment, Site, site
 from tests.planes import require_parts
 from webhook.api import names
 
-pytestmark = [pytest.mark.timeout(420), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.timeout(420),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 ACTUATOR = "system:serviceaccount:extension-provider-local-x:provider-local"
 PERSON = "jane"

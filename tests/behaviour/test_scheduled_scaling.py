@@ -26,7 +26,11 @@ from webhook.cli import manifests
 from webhook.planes.embedded import Embedded
 from webhook.planes.kubernetes import Kubernetes
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 QUIET_SECONDS = 60
 
