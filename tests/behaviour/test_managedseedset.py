@@ -24,7 +24,7 @@ from webhook.planes.kubernetes import Kubernetes
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session", params=["embedded", "real"])
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server(request, tmp_path_factory):
     """A server of our own: webhooks would judge what others try on a shared one."""
     folder = tmp_path_factory.mktemp("seeding")
