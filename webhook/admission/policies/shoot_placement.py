@@ -7,9 +7,11 @@ from webhook.admission.decision import Finding, Request
 from webhook.admission.rules import placement, seed_wishes
 from webhook.api import names
 from webhook.api.meta import ObjectKey
+from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain import ha, zones
+from webhook.state.indexes import PROJECTS_BY_NAMESPACE
 from webhook.state.snapshot import Snapshot
 
 _FIELD: Final = "spec.seedName"
@@ -22,17 +24,24 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     if snapshot.options.beside_gardener:
         return _judge_binding(request, shoot, before, snapshot)
     if seed_wishes.is_changed(shoot.spec, old.spec if old is not None else None):
-        return (*_wishes(shoot, old, snapshot), *_choice(request, shoot, old, snapshot))
+        wishes = _wishes(request, shoot, old, snapshot)
+        return (*wishes, *_choice(request, shoot, old, snapshot))
     return _choice(request, shoot, old, snapshot)
 
 
-def _wishes(shoot: Shoot, old: Shoot | None, snapshot: Snapshot) -> Iterator[Finding]:
+def _wishes(
+    request: Request, shoot: Shoot, old: Shoot | None, snapshot: Snapshot
+) -> Iterator[Finding]:
     """Judge what the shoot says about seeds, also against the one that it has."""
-    yield from seed_wishes.judge(shoot.spec)
-    name = shoot.spec.seed_name
+    spec, before = shoot.spec, old.spec if old is not None else None
+    yield from seed_wishes.judge(spec)
+    if snapshot.watches(Project):
+        projects = snapshot.by_index(PROJECTS_BY_NAMESPACE, request.key.namespace)
+        yield from seed_wishes.judge_project(spec, before, projects)
+    name = spec.seed_name
     seed = snapshot.look_up(Seed, ObjectKey("", name)) if name else None
     if seed is not None:
-        yield from seed_wishes.judge_seed(shoot.spec, old.spec if old is not None else None, seed)
+        yield from seed_wishes.judge_seed(spec, before, seed)
 
 
 def _choice(

@@ -63,10 +63,12 @@ def _seed_config(spec: ManagedSeedSpec) -> Iterator[Finding]:
 
 def _selector(managed_set: ManagedSeedSet) -> Iterator[Finding]:
     spec = managed_set.spec
-    yield from label_selector.judge(spec.selector, "spec.selector")
+    faults = [*label_selector.judge(spec.selector, "spec.selector")]
+    yield from faults
     selector = _read(spec.selector)
-    if isinstance(selector, str):
-        yield Finding.invalid("spec.selector", dict(spec.selector.match_labels), selector)
+    if isinstance(selector, str) or faults:
+        why = selector if isinstance(selector, str) else "cannot be read, mend its parts"
+        yield Finding.invalid("spec.selector", dict(spec.selector.match_labels), why)
         return
     seed = seed_template_of(spec.template.spec)
     labelled: list[tuple[Mapping[str, str], str]] = [

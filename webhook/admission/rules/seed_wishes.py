@@ -1,12 +1,13 @@
 """What a shoot says about the seeds that it may be put on: tolerations and a selector."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from webhook.admission.decision import Finding
 from webhook.admission.rules import label_selector
-from webhook.api import identifiers
+from webhook.api import identifiers, names
+from webhook.api.projects import Project
 from webhook.api.seeds import Seed
-from webhook.api.shoots import ShootSpec
+from webhook.api.shoots import ShootSpec, Toleration
 from webhook.domain import selection
 
 
@@ -33,6 +34,28 @@ def judge(spec: ShootSpec) -> Iterator[Finding]:
         seen.add(pair)
     if spec.seed_selector is not None:
         yield from label_selector.judge(spec.seed_selector, "spec.seedSelector")
+
+
+def judge_project(
+    spec: ShootSpec, old: ShootSpec | None, projects: Iterable[Project]
+) -> Iterator[Finding]:
+    """Refuse new tolerations beyond those that a project lists, where it lists any."""
+    known = old.tolerations if old is not None else ()
+    for project in projects:
+        listed = project.spec.tolerations.whitelist if project.spec.tolerations is not None else ()
+        for index, toleration in enumerate(spec.tolerations):
+            # Shoots of the garden get this one by default.
+            is_free = not listed or toleration in known or toleration.key == names.SEED_PROTECTED
+            if not is_free and not any(_allows(each, toleration) for each in listed):
+                allowed = ", ".join(each.key for each in listed)
+                yield Finding.forbidden(
+                    f"spec.tolerations[{index}]",
+                    f"project {project.name} allows its shoots only {allowed}",
+                )
+
+
+def _allows(listed: Toleration, wanted: Toleration) -> bool:
+    return listed.key == wanted.key and listed.value in (None, wanted.value)
 
 
 def judge_seed(new: ShootSpec, old: ShootSpec | None, seed: Seed) -> Iterator[Finding]:

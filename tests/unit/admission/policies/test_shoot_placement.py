@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.admission import JANE, judge, make_request, read
-from tests.builders import make_cloud_profile, make_seed, make_shoot, merged
+from tests.builders import CORE, make_cloud_profile, make_object, make_seed, make_shoot, merged
 from webhook.admission.decision import Needs
 from webhook.admission.engine import TABLE
 from webhook.api import names
@@ -392,3 +392,26 @@ def test_a_selector_goes_on_selecting_the_seed(
 def test_networks_fit_the_seed(networking: dict[str, str], fields: set[str]) -> None:
     seed = {"spec": {"networks": {"nodes": "fd00::/60"}}}
     assert place({"spec": {"networking": networking}}, seed).fields == fields
+
+
+@pytest.mark.parametrize(
+    ("listed", "wanted", "fields"),
+    [
+        pytest.param([], [{"key": "b"}], set(), id="a project that lists none"),
+        pytest.param([{"key": "a"}], [{"key": "a", "value": "x"}], set(), id="any value"),
+        pytest.param([{"key": "a"}], [{"key": "b"}], {"spec.tolerations[0]"}, id="another"),
+        pytest.param(
+            [{"key": "a", "value": "x"}], [{"key": "a"}], {"spec.tolerations[0]"}, id="one value"
+        ),
+        pytest.param([{"key": "a"}], [{"key": names.SEED_PROTECTED}], set(), id="the default"),
+    ],
+)
+def test_tolerations_that_a_project_lists(
+    listed: list[dict[str, str]], wanted: list[dict[str, str]], fields: set[str]
+) -> None:
+    spec = {"namespace": "garden-dev", "tolerations": {"whitelist": listed}}
+    project = make_object(CORE, "Project", "dev", spec=spec)
+    new = make_shoot(spec={"tolerations": wanted})
+    assert judge("shoot.placement", new, around=[project]).fields == fields
+    more = merged(new, {"spec": {"seedSelector": {"matchLabels": {"x": "y"}}}})
+    assert judge("shoot.placement", more, new, around=[project]).fields == set()
