@@ -10,6 +10,8 @@ from webhook.api import status as reasons
 # Enough of a foreign answer to recognise it by, not enough to flood a log.
 _EXCERPT: Final = 256
 
+_ANONYMOUS: Final = 'User "system:anonymous"'
+
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What decoding raises: for JSON that is not as it should be, broken text, endless nesting."""
 
@@ -47,6 +49,15 @@ class UnauthorizedError(ApiError):
 
 class ForbiddenError(ApiError):
     """The one who asks may not, or an admission rule says no."""
+
+    @property
+    def mistakes_us(self) -> bool:
+        """Tell whether the server did not see who asks: that is no verdict about us.
+
+        An aggregated server that has just started takes everybody for anonymous until it has read
+        whom to believe.
+        """
+        return _ANONYMOUS in self.message
 
 
 class NotFoundError(ApiError):

@@ -25,7 +25,6 @@ from webhook.cluster.errors import (
     ApiError,
     ConflictError,
     ForbiddenError,
-    InvalidError,
     NotFoundError,
     UnavailableError,
 )
@@ -156,9 +155,10 @@ class Placer:
         except NotFoundError:
             await self._release(placement, clerk)
             return Placed("gone", f"shoot {shoot.key} is gone")
-        except (ForbiddenError, InvalidError, ApiError) as error:
+        except ApiError as error:
             await self._release(placement, clerk)
-            return Placed("refused", str(error))
+            mistaken = isinstance(error, ForbiddenError) and error.mistakes_us
+            return Placed("changed" if mistaken else "refused", str(error))
         self._cache.confirm(Shoot, shoot.key, written)
         return Placed("bound")
 

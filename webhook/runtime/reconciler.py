@@ -141,4 +141,6 @@ def _is_no(action: Write | Remote, error: ApiError) -> bool:
         # Without force it tells which fields belong to somebody else.
         write = _write_of(action)
         return isinstance(write, Apply) and not write.force
+    if isinstance(error, ForbiddenError) and error.mistakes_us:
+        return False
     return isinstance(error, InvalidError | ForbiddenError | BadRequestError)

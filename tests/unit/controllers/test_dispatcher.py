@@ -38,13 +38,20 @@ class Refusing(Server):
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "told"),
     [
-        pytest.param(ForbiddenError(403, "Forbidden", "not on this seed"), id="refused"),
-        pytest.param(UnavailableError(503, "ServiceUnavailable", "no answer"), id="not answered"),
+        pytest.param(ForbiddenError(403, "Forbidden", "not on this seed"), True, id="refused"),
+        pytest.param(
+            ForbiddenError(403, "Forbidden", 'User "system:anonymous" cannot patch'),
+            False,
+            id="taken for somebody else",
+        ),
+        pytest.param(
+            UnavailableError(503, "ServiceUnavailable", "no answer"), False, id="not answered"
+        ),
     ],
 )
-async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError) -> None:
+async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, told: bool) -> None:
     clock = FakeClock()
     server = Refusing(error)
     server.put(CloudProfile, {"metadata": {"name": "aws"}, "spec": {"type": "aws"}})
@@ -67,3 +74,5 @@ async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError) ->
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert server.attempts == 3 * 10
+    found = server.find(Shoot, ObjectKey("garden-dev", "shoot-0"))
+    assert bool((found.get("status") or {}).get("lastOperation")) is told
