@@ -38,6 +38,13 @@ _WITHOUT_VALUE: Final = frozenset({REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL})
 ROOT: Final = "<nil>"
 
 
+class _Omitted:
+    """Stands for a value that is too large to be shown."""
+
+
+OMITTED: Final = _Omitted()
+
+
 class Verbatim(str):
     """A value that is shown as it is, without quotes."""
 
@@ -56,7 +63,7 @@ class FieldError(NamedTuple):
     def body(self) -> str:
         """The message of the Status cause."""
         text = _WORDS[self.type]
-        if self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             text = f"{text}: {_written(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 

@@ -254,6 +254,12 @@ def _correlate(schema: "Schema", old: Any) -> dict[bytes, Any]:
     return {_entry_key(schema, item): item for item in old}
 
 
+def correlated(schema: "Schema", value: list[Any], old: Any) -> list[tuple[Any, Any]]:
+    """Pair the entries of a list with their old values, where its type allows it."""
+    olds = _correlate(schema, old)
+    return [(item, olds.get(_entry_key(schema, item), ABSENT)) for item in value]
+
+
 def _check_enum(schema: "Schema", value: Any, path: str, context: Context) -> None:
     if any(same(value, allowed) for allowed in schema.enum):
         return

@@ -74,6 +74,11 @@ class Resource:
         """Whether objects may hold others; most kinds need not be searched for them."""
         return "x-kubernetes-embedded-resource" in repr(self.raw_schema)
 
+    @cached_property
+    def has_rules(self) -> bool:
+        """Whether its schema holds rules of its own; most kinds need not be searched for them."""
+        return self.is_custom and "x-kubernetes-validations" in repr(self.raw_schema)
+
     @property
     def is_custom(self) -> bool:
         return self.builtin is None

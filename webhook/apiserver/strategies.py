@@ -6,6 +6,8 @@ from webhook.api import fielderrors, schemachecks
 from webhook.api.fielderrors import FieldError
 from webhook.apiserver import conversion, meta, scalepaths
 from webhook.apiserver.builtin.validation import table as judges
+from webhook.apiserver.cel import rules
+from webhook.apiserver.cel.rules import Warn, ignore
 from webhook.apiserver.resources import STATUS, Resource
 
 Object = dict[str, Any]
@@ -74,8 +76,8 @@ def _desired(obj: Object, resource: Resource) -> Object:
     return {name: value for name, value in obj.items() if name not in ignored}
 
 
-def validate_create(resource: Resource, obj: Object) -> list[FieldError]:
-    """Return every objection to a new object."""
+def validate_create(resource: Resource, obj: Object, warn: Warn = ignore) -> list[FieldError]:
+    """Return every objection to a new object; what is merely unwise is a warning."""
     errors = meta.validate(resource, obj["metadata"])
     if resource.is_custom:
         errors += resource.schema.validate(obj)
@@ -83,6 +85,7 @@ def validate_create(resource: Resource, obj: Object) -> list[FieldError]:
         errors += scalepaths.status_errors(resource.scale, obj)
         errors += embedded_errors(resource, obj)
         errors += resource.schema.validate_lists(obj)
+        errors += rules.objections(resource, obj, None, errors, warn)
     else:
         errors += judges.objections(resource.identity, _stored(resource, obj))
     return errors
@@ -94,9 +97,9 @@ def _stored(resource: Resource, obj: Object) -> Object:
 
 
 def validate_update(
-    resource: Resource, obj: Object, old: Object, subresource: str
+    resource: Resource, obj: Object, old: Object, subresource: str, warn: Warn = ignore
 ) -> list[FieldError]:
-    """Return every objection to a change."""
+    """Return every objection to a change; what was so before is a warning."""
     errors = meta.validate_stored(resource, obj["metadata"])
     errors += meta.validate_update(obj["metadata"], old["metadata"])
     if not resource.is_custom:
@@ -117,6 +120,7 @@ def validate_update(
     errors += scalepaths.status_errors(resource.scale, obj)
     errors += embedded_errors(resource, obj)
     errors += resource.schema.validate_lists(obj, old)
+    errors += rules.objections(resource, obj, old, errors, warn)
     return errors
 
 
@@ -145,7 +149,15 @@ def _embedded(schema: Any, value: Any, path: str) -> list[FieldError]:
     return errors
 
 
-def finalizer_warnings(obj: Object, old: Object | None) -> list[str]:
+def warnings(resource: Resource, obj: Object, old: Object | None) -> list[str]:
+    """Tell of what an object says that is unwise, or that is not heard here."""
+    told = _finalizer_warnings(obj, old)
+    if resource.storage == _DEFINITIONS and obj.get("spec") != (old or {}).get("spec"):
+        told += rules.unheard(obj)
+    return told
+
+
+def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:
     """Tell of new finalizers that do not name who they belong to."""
     before = set((old or {}).get("metadata", {}).get("finalizers") or ())
     path = "metadata.finalizers"

@@ -79,10 +79,10 @@ async def create_object(core: Core, call: Call, obj: Object, options: WriteOptio
         strategies.prepare_create(resource, obj)
         if resource.builtin is not None:
             preparing.create(resource.builtin, obj, Lookup(core))
-        if errors := strategies.validate_create(resource, obj):
+        if errors := strategies.validate_create(resource, obj, call.warn):
             name = obj["metadata"].get("name") or ""
             raise status.invalid(resource.qualified_kind, name, errors)
-        for warning in strategies.finalizer_warnings(obj, None):
+        for warning in strategies.warnings(resource, obj, None):
             call.warn(warning)
         attributes.name = obj["metadata"]["name"]
         await core.admission.validate(attributes)
@@ -239,10 +239,10 @@ class Change:
         strategies.prepare_update(call.resource, obj, live, call.target.subresource)
         if call.resource.builtin is not None and not call.target.subresource:
             preparing.update(call.resource.builtin, obj, live, Lookup(self._core))
-        errors = strategies.validate_update(call.resource, obj, live, call.target.subresource)
-        if errors:
+        part = call.target.subresource
+        if errors := strategies.validate_update(call.resource, obj, live, part, call.warn):
             raise status.invalid(call.resource.qualified_kind, entry.name, errors)
-        for warning in strategies.finalizer_warnings(obj, live):
+        for warning in strategies.warnings(call.resource, obj, live):
             call.warn(warning)
         tracking.keep_times(live, obj)
         await self._core.admission.validate(attributes)

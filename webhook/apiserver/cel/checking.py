@@ -1,5 +1,6 @@
 """Judge an expression before it is used: names, types, and what is not supported."""
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import lark
@@ -55,8 +56,9 @@ class Issue(NamedTuple):
 class Checker:
     """Walks a parsed expression once; `issues` collects what is wrong."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, variables: Mapping[str, str] = types.VARIABLES) -> None:
         self._source = source
+        self._variables = variables
         self.issues: list[Issue] = []
 
     def check(self, tree: Tree) -> str:
@@ -141,7 +143,7 @@ class Checker:
 
     def _ident(self, node: Tree, scope: dict[str, str]) -> str:
         token = node.children[0]
-        kind = scope.get(token) or types.VARIABLES.get(token)
+        kind = scope.get(token) or self._variables.get(token)
         if kind is None:
             self._at(token, _undeclared(token))
             return DYN

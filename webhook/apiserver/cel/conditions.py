@@ -13,7 +13,8 @@ from celpy.evaluation import CELEvalError
 from webhook.apiserver.cel import authorizers, functions
 from webhook.apiserver.cel.authorizers import Authorizer, Question
 from webhook.apiserver.cel.checking import Checker, Issue
-from webhook.apiserver.cel.types import BOOL
+from webhook.apiserver.cel.failures import told
+from webhook.apiserver.cel.types import BOOL, VARIABLES
 
 #: Kubernetes' bounds; an expression that is longer or nested deeper costs more than a request may.
 MAX_LENGTH: Final = 10 * 1024
@@ -51,6 +52,16 @@ class Inputs(NamedTuple):
 @lru_cache(maxsize=1024)
 def compiled(expression: str) -> Any:
     """Compile a condition, or say why it is none; the text is what Kubernetes answers."""
+    return program(expression, VARIABLES, (BOOL,), _FUNCTIONS)
+
+
+def program(
+    expression: str,
+    variables: Mapping[str, str],
+    kinds: tuple[str, ...],
+    known: Mapping[str, functions.Function],
+) -> Any:
+    """Compile an expression of one of some types."""
     if len(expression) > MAX_LENGTH:
         raise BadExpressionError(f"expression is longer than {MAX_LENGTH} characters")
     _refuse_optional(expression)
@@ -59,14 +70,14 @@ def compiled(expression: str) -> Any:
         tree = environment.compile(expression)
     except CELParseError as error:
         raise BadExpressionError(_syntax_error(expression, error)) from error
-    checker = Checker(expression)
+    checker = Checker(expression, variables)
     kind = checker.check(tree)
     if checker.issues:
         shown = "\n".join(issue.shown(expression) for issue in sorted(checker.issues))
         raise BadExpressionError(f"compilation failed: {shown}")
-    if kind != BOOL:
-        raise BadExpressionError(f"must evaluate to bool but got {kind}")
-    return environment.program(tree, functions=_FUNCTIONS)
+    if kind not in kinds:
+        raise BadExpressionError(f"must evaluate to {kinds[0]} but got {kind}")
+    return environment.program(tree, functions={**known})
 
 
 def _refuse_optional(expression: str) -> None:
@@ -131,10 +142,4 @@ def verdict(conditions: Sequence[Mapping[str, Any]], inputs: Inputs) -> Verdict:
 
 
 def _failed(condition: Mapping[str, Any], error: CELEvalError) -> str:
-    return f"expression '{condition['expression']}' resulted in error: {_told(error)}"
-
-
-def _told(error: CELEvalError) -> str:
-    text = str(error.args[0]) if error.args else str(error)
-    missing = re.search(r"no such member in mapping: '(.*)'", text)
-    return f"no such key: {missing[1]}" if missing else text
+    return f"expression '{condition['expression']}' resulted in error: {told(error)}"

@@ -24,16 +24,18 @@ REQUEST: Final = "kubernetes.AdmissionRequest"
 
 NUMBERS: Final = frozenset({INT, UINT, DOUBLE})
 
-#: What an expression may refer to.
+#: Names of types, which are values, too.
+TYPES: Final = dict.fromkeys(
+    ("bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"), TYPE
+)
+#: What a condition may refer to.
 VARIABLES: Final = {
     "object": DYN,
     "oldObject": DYN,
     "namespaceObject": DYN,
     "request": REQUEST,
     "authorizer": AUTHORIZER,
-    **dict.fromkeys(
-        ("bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"), TYPE
-    ),
+    **TYPES,
 }
 
 _KIND: Final = {"group": STRING, "version": STRING, "kind": STRING}
