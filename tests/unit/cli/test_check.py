@@ -1,6 +1,8 @@
 """`espalier check`: manifests judged offline."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +127,30 @@ def test_what_cannot_be_read_is_said_in_one_line(
     for arguments in ([str(tmp_path)], [str(tmp_path / "nowhere")], []):
         assert main(["check", *arguments]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("shoot", "code"),
+    [
+        pytest.param(GOOD, 0, id="a commit of what is right passes"),
+        pytest.param(BAD, 1, id="a commit of what is refused does not"),
+    ],
+)
+def test_the_pre_commit_hook(shoot: dict[str, Any], code: int, tmp_path: Path) -> None:
+    """As pre-commit runs it: the entry with the names of all changed files, of whatever kind."""
+    root = Path(__file__).parents[3]
+    (hook,) = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text())
+    assert hook["language"] == "python"
+    assert hook["require_serial"]
+    for name, obj in (("profile", make_cloud_profile()), ("shoot", shoot), ("values", {"a": 1})):
+        write(tmp_path, obj, name=f"{name}.yaml")
+    changed = sorted(map(str, tmp_path.iterdir()))
+    installed = Path(sys.executable).with_name(hook["entry"].split()[0])
+    done = subprocess.run(
+        [str(installed), *hook["entry"].split()[1:], *changed],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert (FIELD in done.stdout) == bool(code)
