@@ -100,6 +100,7 @@ class Cache:
         self._unserved: frozenset[type[Object]] = frozenset()
         self._withheld: frozenset[type[Object]] = frozenset()
         self._lost: tuple[_Watched, ...] = tuple(self._watched.values())
+        self._taken: list[Snapshot] = []  # in this turn of the loop
         self.on_change: Callable[[], None] = lambda: None
         """Called whenever a kind is gained, lost, synced or left."""
 
@@ -138,8 +139,15 @@ class Cache:
         snapshot = Snapshot(
             self.memory, now, answers=answers, stale=self._stale(), unserved=self._unserved
         )
-        asyncio.get_running_loop().call_soon(snapshot.expire)
+        if not self._taken:
+            asyncio.get_running_loop().call_soon(self._expire_taken)
+        self._taken.append(snapshot)
         return snapshot
+
+    def _expire_taken(self) -> None:
+        for snapshot in self._taken:
+            snapshot.expire()
+        self._taken.clear()
 
     async def answer(self, questions: Iterable[Question], seconds: float) -> Answers:
         """Ask the API server what a decision could not find; raises UnanswerableError."""

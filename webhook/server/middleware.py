@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import TypeAlias
 
 from aiohttp import web
-from prometheus_client import Counter
 
 from webhook.admission.review import ReviewError
 from webhook.cluster.answers import UnanswerableError
@@ -57,7 +56,7 @@ class Door:
         """Wrap a handler; `path` is the label of its metrics."""
         traffic = self._traffic
         observe = self._metrics.request_duration.labels(path).observe
-        answered = _Codes(self._metrics.requests, path)
+        answered = _Codes(self._metrics, path)
         here = 0
         self._metrics.requests_in_flight.labels(path).set_function(lambda: here)
 
@@ -91,7 +90,7 @@ class Door:
         """Wrap a handler for the short way; every fault is told at the end of the ordinary one."""
         traffic = self._traffic
         observe = self._metrics.request_duration.labels(path).observe
-        answered = _Codes(self._metrics.requests, path)
+        answered = _Codes(self._metrics, path)
 
         def shortened(body: bytes, query: str) -> bytes | None:
             started = perf_counter()
@@ -169,15 +168,18 @@ def _too_large(length: int | None) -> str:
 
 
 class _Codes:
-    """Counters by status, bound when first needed: binding costs more than counting."""
+    """Counts answers by status; the counter learns of them when it is read, which costs less."""
 
-    def __init__(self, counter: Counter, path: str) -> None:
-        self._counter = counter
+    def __init__(self, metrics: Metrics, path: str) -> None:
+        self._counter = metrics.requests
         self._path = path
-        self._bound: dict[int, Counter] = {}
+        self._counts: dict[int, int] = {}
+        metrics.before_reading(self._tell_counter)
 
     def count(self, status: int) -> None:
-        bound = self._bound.get(status)
-        if bound is None:
-            bound = self._bound[status] = self._counter.labels(self._path, str(status))
-        bound.inc()
+        self._counts[status] = self._counts.get(status, 0) + 1
+
+    def _tell_counter(self) -> None:
+        counts, self._counts = self._counts, {}
+        for status, number in counts.items():
+            self._counter.labels(self._path, str(status)).inc(number)

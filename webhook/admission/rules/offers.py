@@ -42,7 +42,10 @@ def _demands_other(before: Worker, worker: Worker) -> bool:
     return (
         before.zones != worker.zones
         or before.machine.type != worker.machine.type
-        or _volume_types(before) != _volume_types(worker)
+        or (
+            (before.volume, before.data_volumes) != (worker.volume, worker.data_volumes)
+            and _volume_types(before) != _volume_types(worker)
+        )
     )
 
 
