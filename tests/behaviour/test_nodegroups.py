@@ -15,6 +15,7 @@ import pytest
 import yaml
 from typing_extensions import override
 
+from tests.autoscaler import Autoscaler
 from tests.behaviour.pooling import DEPLOYMENT, OK, Place, connected, opened
 from tests.faults.proxy import Call, Proxy, proxy
 from tests.faults.replicas import eventually, running
@@ -23,6 +24,7 @@ from tests.schedulers import create_all
 from webhook.api import names
 from webhook.cli import main as espalier
 from webhook.cli import plugin
+from webhook.nodegroups import provider_pb2 as wire
 
 AUTOSCALERS = [*filter(None, [os.environ.get("ESPALIER_CLUSTER_AUTOSCALER")])]
 """The binary of a real cluster-autoscaler, where somebody names one."""
@@ -136,6 +138,31 @@ async def test_two_servers_and_an_outage_never_pass_the_maximum(place: Place, tm
             return sum(await place.sizes()) == 6
 
         await eventually(is_full, 20)
+
+
+@pytest.mark.parametrize("server", ["embedded"], indirect=True)
+async def test_after_a_restart_of_either_side_sizes_are_known_at_once(place: Place) -> None:
+    await place.prepare(1, 0, 0)
+    node = await place.add_node(0)
+
+    async def is_known(autoscaler: Autoscaler) -> None:
+        await autoscaler.start([node])
+        await autoscaler.scan([node], pending=True)
+        assert [await autoscaler.size(place.group(zone)) for zone in range(3)] == [1, 2, 0]
+        states = [each.status.instanceState for each in await autoscaler.instances(place.group(1))]
+        assert states == [wire.InstanceStatus.instanceCreating] * 2
+
+    one, two = place.replica("one"), place.replica("two")
+    async with running(one):
+        certificate = await place.certificate()
+        async with connected(one, certificate) as autoscaler:
+            await autoscaler.scan([node], pending=True)
+            assert await autoscaler.increase(place.group(1), 2) is OK
+        async with connected(one, certificate) as autoscaler:
+            await is_known(autoscaler)
+    async with running(two), connected(two, certificate) as autoscaler:
+        await is_known(autoscaler)
+    assert await place.sizes() == [1, 2, 0]
 
 
 class _Trap(list[Call]):

@@ -39,6 +39,7 @@ PATIENCE_SECONDS: Final = 5.0
 AT_ONCE: Final = 8
 """Shoots that are looked into at the same time, so that one out of reach holds up no other."""
 STATUS: Final = ObjectKey("kube-system", "cluster-autoscaler-status")
+BACKOFF: Final = "Backoff"
 QUOTAS: Final = "/apis/autoscaling.x-k8s.io/v1alpha1/capacityquotas"
 
 
@@ -160,6 +161,8 @@ async def _keep_quotas(shoot: Client, wanted: Mapping[str, Draft]) -> None:
 
 def read_backed_off(text: str) -> frozenset[str]:
     """Read cluster-autoscaler's status: the groups that it backs off from."""
+    if BACKOFF not in text:
+        return frozenset()  # as nearly always, and YAML is slow to read
     try:
         status: Any = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -168,7 +171,7 @@ def read_backed_off(text: str) -> frozenset[str]:
     return frozenset(
         str(group.get("name"))
         for group in groups or ()
-        if isinstance(group, dict) and _status(group.get("scaleUp")) == "Backoff"
+        if isinstance(group, dict) and _status(group.get("scaleUp")) == BACKOFF
     )
 
 

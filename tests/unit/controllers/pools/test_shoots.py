@@ -22,9 +22,9 @@ nodeGroups:
     [
         pytest.param(STATUS, {"shoot--dev--one.zone-1"}, id="as cluster-autoscaler writes it"),
         pytest.param("", set(), id="empty"),
-        pytest.param("{", set(), id="no YAML"),
-        pytest.param("- a\n- b", set(), id="another shape"),
-        pytest.param("nodeGroups: [1, {scaleUp: x}]", set(), id="other entries"),
+        pytest.param("{ Backoff", set(), id="no YAML"),
+        pytest.param("- Backoff\n- b", set(), id="another shape"),
+        pytest.param("nodeGroups: [1, {scaleUp: Backoff}]", set(), id="other entries"),
     ],
 )
 def test_the_groups_that_cluster_autoscaler_avoids(text: str, found: set[str]) -> None:
