@@ -1,23 +1,18 @@
 """What the whole table of policies costs, beside a bare endpoint and beside a handler in Go."""
 
 import asyncio
-import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks._load import AUTHORITY_FILE
-from webhook.tls.authority import Authority
+from benchmarks import _measured
 
 NAME = "admission"
 SECONDS = 3.0
-CONNECTIONS = 10
 BESIDE_BARE = (0.45, 0.55)
 BESIDE_GO = (1.2, 1.5)
 """What is needed, and what is aimed at."""
@@ -86,61 +81,9 @@ def _slowest(measured: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
 
 async def _measure(door: str, peer: Path | None) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
-        command = (
-            _certified(peer, Path(folder))
-            if door == "go" and peer is not None
-            else (sys.executable, "-m", "benchmarks._doors", door, folder)
-        )
-        server = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=os.environ | {"GOMAXPROCS": "1"},
-            preexec_fn=_take_the_first_core,
-        )
-        assert server.stdout is not None
-        port = (await server.stdout.readline()).decode().strip()
-        before = _processor_seconds(server.pid)
-        found = await _load(port, folder)
-        used = _processor_seconds(server.pid) - before
-        if door == "go":
-            server.kill()
-        await server.communicate(b"")
-    # Processor time tells the same on a machine that others use, too.
-    found["server_microseconds"] = round(used / found["answers"] * 1e6, 1)
-    return found
-
-
-async def _load(port: str, folder: str) -> dict[str, float]:
-    client = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks._load", port, folder),
-        *(str(SECONDS), str(CONNECTIONS), "update"),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    said, _ = await client.communicate()
-    found: dict[str, float] = json.loads(said)
-    found["rate"] = round(found["rate"], 1)
-    return found
-
-
-def _certified(peer: Path, folder: Path) -> tuple[str, ...]:
-    now = datetime.now(UTC)
-    authority = Authority.create("bench", now)
-    pair = authority.sign_server(["localhost"], now)
-    for name, content in (
-        (AUTHORITY_FILE, authority.certificate),
-        ("tls.crt", pair.certificate),
-        ("tls.key", pair.key),
-    ):
-        (folder / name).write_bytes(content)
-    return str(peer), str(folder / "tls.crt"), str(folder / "tls.key")
-
-
-def _take_the_first_core() -> None:
-    if len(cores := sorted(os.sched_getaffinity(0))) > 1:
-        os.sched_setaffinity(0, cores[:1])
-
-
-def _processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        if door != "go":
+            return await _measured.measure(_measured.door(door, folder), folder, SECONDS)
+        certificates = Path(folder)
+        _measured.certify(certificates)
+        command = (str(peer), str(certificates / "tls.crt"), str(certificates / "tls.key"))
+        return await _measured.measure(command, folder, SECONDS)

@@ -2,14 +2,11 @@
 
 import asyncio
 import gc
-import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -17,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks._load import AUTHORITY_FILE
-from benchmarks.admission import _processor_seconds, _take_the_first_core
+from benchmarks import _measured
 from tests.landscapes import read
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.kinds import KINDS
@@ -34,7 +30,6 @@ from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
 from webhook.state.memory import Memory
 from webhook.state.snapshot import Snapshot
-from webhook.tls.authority import Authority
 
 NAME = "gardener"
 CORE = "core.gardener.cloud/v1beta1"
@@ -43,7 +38,6 @@ REGIONS = ("eu-west-1", "eu-central-1", "us-east-1", "us-west-2", "ap-south-1", 
 ASKS = 2_000
 PEER_SECONDS = 5.0
 LOAD_SECONDS = 3.0
-CONNECTIONS = 10
 BESIDE_WEBHOOK = 2.0
 
 
@@ -233,70 +227,12 @@ async def _validate(peer: Path, rounds: int) -> dict[str, Any]:
 
 async def _serve_ours() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
-        server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "benchmarks._doors", "full", folder),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            preexec_fn=_take_the_first_core,
-        )
-        assert server.stdout is not None
-        port = (await server.stdout.readline()).decode().strip()
-        found = await _load(port, folder, server.pid)
-        await server.communicate(b"")
-    return found
+        return await _measured.measure(_measured.door("full", folder), folder, LOAD_SECONDS)
 
 
 async def _serve_theirs(peer: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
-        _certify(Path(folder))
+        _measured.certify(Path(folder))
         port = str(free_port())
-        server = await asyncio.create_subprocess_exec(
-            *(str(peer), "webhook", folder, port),
-            env=os.environ | {"GOMAXPROCS": "1"},
-            preexec_fn=_take_the_first_core,
-        )
-        try:
-            await _until_open(int(port))
-            return await _load(port, folder, server.pid)
-        finally:
-            server.kill()
-            await server.wait()
-
-
-async def _until_open(port: int) -> None:
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)
-            else:
-                writer.close()
-                return
-
-
-async def _load(port: str, folder: str, pid: int) -> dict[str, float]:
-    before = _processor_seconds(pid)
-    client = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks._load", port, folder),
-        *(str(LOAD_SECONDS), str(CONNECTIONS), "update"),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    said, _ = await client.communicate()
-    found: dict[str, float] = json.loads(said)
-    found["rate"] = round(found["rate"], 1)
-    used = _processor_seconds(pid) - before
-    found["server_microseconds"] = round(used / found["answers"] * 1e6, 1)
-    return found
-
-
-def _certify(folder: Path) -> None:
-    now = datetime.now(UTC)
-    authority = Authority.create("bench", now)
-    pair = authority.sign_server(["localhost"], now)
-    for name, content in (
-        (AUTHORITY_FILE, authority.certificate),
-        ("tls.crt", pair.certificate),
-        ("tls.key", pair.key),
-    ):
-        (folder / name).write_bytes(content)
+        command = (str(peer), "webhook", folder, port)
+        return await _measured.measure(command, folder, LOAD_SECONDS, port)
