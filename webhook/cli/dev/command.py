@@ -35,6 +35,10 @@ from webhook.runtime.manager import background, root_cause
 NAME: Final = "dev"
 HELP: Final = "run a landscape on this machine: API server, webhooks, scheduler, controllers"
 
+_DESCRIPTION: Final = """\
+Run an API server on loopback, Espalier beside it and a landscape in it, until Ctrl-C. One line
+that begins with "ready" tells that all is up and where the kubeconfig is.
+"""
 _GARDENER: Final = "gardener"
 _SERVERS: Final = {"embedded": Embedded, "kube-apiserver": Kubernetes, _GARDENER: Gardener}
 _WEBHOOK_SECONDS: Final = 30.0
@@ -42,8 +46,14 @@ _WEBHOOK_SECONDS: Final = 30.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what can be chosen."""
+    parser.description = _DESCRIPTION
     add = parser.add_argument
-    add("--dir", type=Path, default=Path(".espalier"), help="where data, logs and keys live")
+    add(
+        "--dir",
+        type=Path,
+        default=Path(".espalier"),
+        help="where data, logs and keys live, and a restart goes on (default .espalier)",
+    )
     add("--api-port", type=int, default=6443, help="port of the API server (default 6443)")
     add("--port", type=int, default=9443, help="TLS port of Espalier (default 9443)")
     add("--http-port", type=int, default=8080, help="port of probes and metrics (default 8080)")
@@ -53,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="demo|empty|FILE",
         help="what to load at the first start: the demo, nothing, or your manifests",
     )
-    add("--api", choices=sorted(_SERVERS), default="embedded", help="which API server to run")
+    add(
+        "--api",
+        choices=sorted(_SERVERS),
+        default="embedded",
+        help="which API server to run (default embedded); the others need what make real builds",
+    )
     add(
         "--no-local-provider",
         action="store_true",
