@@ -13,17 +13,13 @@ from webhook.domain.autoscale import (
     Behavior,
     Change,
     History,
-    Load,
-    Measure,
     Policy,
     Proposal,
     Rules,
-    Target,
-    combine,
     decide,
-    measure,
     remember_change,
 )
+from webhook.domain.measuring import Load, Measure, Target, combine, measure
 
 HALF = Target("Utilization", Decimal(50))
 NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)

@@ -17,7 +17,6 @@ from webhook.api.timestamps import TimestampError, format_micro_time, parse_time
 from webhook.domain.autoscale import (
     SCALE_DOWN,
     SCALE_UP,
-    TOLERANCE,
     Behavior,
     Change,
     History,
@@ -26,8 +25,8 @@ from webhook.domain.autoscale import (
     Proposal,
     Rules,
     SelectPolicy,
-    Tolerance,
 )
+from webhook.domain.measuring import TOLERANCE, Tolerance
 
 _TYPES: Final[Mapping[str, PolicyType]] = {
     "Replicas": "Replicas",

@@ -11,7 +11,7 @@ from webhook.api.quantity import QuantityError
 from webhook.api.seedautoscalers import Metric, ResourceMetric
 from webhook.api.seeds import Seed
 from webhook.domain import health
-from webhook.domain.autoscale import Load, Measure, Target, TargetType
+from webhook.domain.measuring import Load, Measure, Target, TargetType
 from webhook.state.snapshot import Snapshot
 from webhook.state.totals import SEED_USAGE
 

@@ -14,8 +14,9 @@ from webhook.api.timestamps import format_time
 from webhook.controllers.seedautoscaler import cordon, demand, memory, metrics
 from webhook.controllers.seedautoscaler.demand import Demand
 from webhook.controllers.seedautoscaler.metrics import Member, NoSamples, Samples
-from webhook.domain import autoscale
-from webhook.domain.autoscale import Decision, Measure
+from webhook.domain import autoscale, measuring
+from webhook.domain.autoscale import Decision
+from webhook.domain.measuring import Measure
 from webhook.runtime.actions import Action, Emit, Patch, Plan
 from webhook.state.snapshot import Snapshot
 
@@ -102,7 +103,7 @@ def _measure(
             continue
         pending = wanted.amounts.get(resource.name, Decimal(0))
         size = quantity.parse(sizes.get(resource.name, "0"))
-        found.append(autoscale.measure(view.replicas, loads, target, pending, tolerance, size))
+        found.append(measuring.measure(view.replicas, loads, target, pending, tolerance, size))
     return view._replace(measures=tuple(found))
 
 
@@ -110,7 +111,7 @@ def _act(view: _View) -> Iterator[Action]:
     now = view.snapshot.taken_at
     behavior = memory.behavior_of(view.autoscaler)
     history = memory.read(view.autoscaler)
-    wanted = autoscale.combine(view.replicas, view.measures)
+    wanted = measuring.combine(view.replicas, view.measures)
     decision = autoscale.decide(view.replicas, wanted.replicas, view.limits, behavior, history, now)
     acts = view.autoscaler.spec.mode == demand.AUTO
     replicas = decision.replicas
