@@ -49,7 +49,8 @@ bench: setup ## benchmarks, written to benchmarks/results/
 
 soak: setup ## full fault campaigns (long)
 	@ESPALIER_SOAK=1 $(BIN)/python -m pytest --timeout=0 -q tests/faults tests/properties \
-	  tests/behaviour/test_nodegroups.py tests/behaviour/test_pool_rolls.py
+	  tests/behaviour/test_nodegroups.py tests/behaviour/test_pool_rolls.py \
+	  tests/behaviour/test_admission_like_gardener.py
 
 manifests: setup ## regenerate CRDs, RBAC and webhook configurations
 	@$(BIN)/espalier manifests --standalone --write manifests

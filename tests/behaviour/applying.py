@@ -202,7 +202,7 @@ REFUSED: Final = [
     Refused(
         "seed.spec",
         make_seed("b", spec={"networks": {"pods": "10.1.0.0/16"}}),
-        "spec.networks.pods",
+        "spec.networks.nodes",
     ),
     Refused("seed.spec", make_object(CORE, "Seed", "b"), "spec.provider"),
     Refused(

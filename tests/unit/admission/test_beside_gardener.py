@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.admission import JANE, decide, judge, make_request
+from tests.behaviour.differences import DIFFERENCES
 from tests.builders import make_seed, make_shoot, make_worker
 from webhook.admission.configuration import Target, configurations
 from webhook.admission.decision import UserInfo
@@ -29,6 +30,12 @@ def test_the_documentation_lists_the_policies_that_are_registered() -> None:
     assert listed("Policies that Espalier adds") == ours
     left = {policy.name for policy in POLICIES if not policy.beside_gardener}
     assert listed("Policies that are left to Gardener") == left - ours
+
+
+def test_the_documentation_has_the_closed_list_of_differences() -> None:
+    section = DOCS.read_text().partition("## Where admission differs\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \| (.+) \|$", section, re.MULTILINE)
+    assert rows == [(each.name, each.who, each.why) for each in DIFFERENCES]
 
 
 @pytest.mark.parametrize(

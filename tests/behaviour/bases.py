@@ -1,0 +1,267 @@
+"""A garden in which every rule can be met, and the objects of it that requests start from."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tests.behaviour.edits import pool
+from tests.behaviour.judges import Garden, fresh, open_garden, path_of
+from tests.gardening import make_seed
+from webhook.api.meta import Draft
+from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
+from webhook.planes.registration import CORE, DOMAIN, cloud_profile
+
+SEEDMANAGEMENT: Final = "seedmanagement.gardener.cloud/v1alpha1"
+_CREDENTIALS: Final = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
+_BACKUP: Final = {"provider": "local", "region": "local", "credentialsRef": _CREDENTIALS}
+_LABELS: Final = {"set": "likeness"}
+
+
+class Base(NamedTuple):
+    """What a request starts from: a new object, or one that is stored."""
+
+    name: str
+    new: Draft
+    old: Draft | None = None
+    is_whole: bool = True
+    """Whether every field of it is changed in turn, or only those of a rule."""
+
+
+@asynccontextmanager
+async def open_fresh_garden(directory: Path) -> AsyncIterator[Garden]:
+    """Start Gardener's API without anything that acts on it, or on its requests."""
+    plane = Gardener(directory, durable=False)
+    idle = (plane.controller_manager, plane.gardener_controller_manager, plane.gardener_scheduler)
+    plane.steps = [step for step in plane.steps if step not in idle]
+    async with plane, open_garden(plane) as garden:
+        yield garden
+
+
+async def furnish(garden: Garden) -> list[Base]:
+    """Store what rules look at, and give the bases."""
+    project = await garden.get(f"/apis/{CORE}/projects/{PROJECT}")
+    project["spec"]["tolerations"] = {"whitelist": [{"key": "welcome"}]}
+    await garden.write(project, is_new=False, dry_run=False)
+    for body in (_profile(), _quota(), _binding(), *_seeds()):
+        await insist(garden, body)
+    await _fill(garden, "full")
+    for body in (_shoot("neighbour", seedName="home"), *_garden_shoots()):
+        await insist(garden, body)
+    guest = _shoot("guest", seedName="host")
+    stored = [
+        await insist(garden, body)
+        for body in (
+            _shoot("stored"),
+            _shoot("bound", seedName="home", controlPlane=_tolerates("node")),
+            _shoot("zonal", seedName="home", controlPlane=_tolerates("zone")),
+            _shoot("rationed", credentialsBindingName="rationed"),
+            _shoot("pinned", controlPlane={"zones": ["local-a"]}),
+            make_seed("spare", "abc", backup=_BACKUP, taints=[{"key": "a", "value": "b"}]),
+            _managed_seed("host"),
+            _set("kept"),
+        )
+    ]
+    shoot, bound, zonal, rationed, pinned, spare, managed, kept = stored
+    await insist(garden, guest)
+    new = [
+        await _defaulted(garden, body)
+        for body in (
+            _shoot("new"),
+            _shoot("new", seedName="home"),
+            _shoot("new", credentialsBindingName="rationed"),
+            make_seed("new", "abc", backup=_BACKUP, taints=[{"key": "a", "value": "b"}]),
+            make_seed("new"),
+            _managed_seed("fresh"),
+            _set("new"),
+        )
+    ]
+    home = await garden.get(f"/apis/{CORE}/seeds/home")
+    registered = await garden.get(f"/apis/{CORE}/namespaces/garden/shoots/host")
+    return [
+        Base("shoot", new[0]),
+        Base("shoot", shoot, shoot),
+        Base("bound", bound, bound),
+        Base("new bound", new[1], is_whole=False),
+        Base("zonal", zonal, zonal, is_whole=False),
+        Base("pinned", pinned, pinned, is_whole=False),
+        Base("rationed", new[2], is_whole=False),
+        Base("rationed", rationed, rationed, is_whole=False),
+        Base("registered", registered, registered, is_whole=False),
+        Base("seed", new[3]),
+        Base("seed", spare, spare),
+        Base("lone", new[4], is_whole=False),
+        Base("used", home, home, is_whole=False),
+        Base("managed seed", new[5]),
+        Base("managed seed", managed, managed),
+        Base("set", new[6]),
+        Base("set", kept, kept),
+    ]
+
+
+async def insist(garden: Garden, body: Draft, *, dry_run: bool = False) -> Draft:
+    """Store an object; Gardener judges it by caches that may not have seen the last one yet."""
+    async with asyncio.timeout(90):
+        while True:
+            reply = await garden.write(body, dry_run=dry_run)
+            if reply.status == 201:
+                return reply.body
+            assert reply.status != 422, reply.body["message"]
+            await asyncio.sleep(0.1)
+
+
+async def _defaulted(garden: Garden, body: Draft) -> Draft:
+    return fresh(await insist(garden, body, dry_run=True))
+
+
+async def _fill(garden: Garden, name: str) -> None:
+    body = make_seed(name)
+    seed = await garden.get(f"{path_of(body)}/{name}")
+    none = {"shoots": "0"}
+    seed["status"] = {**seed.get("status", {}), "capacity": none, "allocatable": none}
+    reply = await garden.write(seed, is_new=False, sub="status", dry_run=False)
+    assert reply.status == 200, reply.body
+
+
+def _profile() -> Draft:
+    profile: dict[str, Any] = dict(cloud_profile("likeness"))
+    spec = profile["spec"]
+    machine = {"cpu": "2", "gpu": "0", "memory": "8Gi"}
+    spec["machineTypes"] = [
+        {"name": "small", **machine},
+        {"name": "large", **machine, "cpu": "8"},
+        {"name": "scarce", **machine},
+        {"name": "retired", **machine, "usable": False},
+    ]
+    spec["volumeTypes"] = [
+        {"name": "standard", "class": "standard"},
+        {"name": "fast", "class": "premium"},
+        {"name": "rare", "class": "standard"},
+        {"name": "withdrawn", "class": "standard", "usable": False},
+    ]
+    image = spec["machineImages"][0]
+    image["versions"] = [{**image["versions"][0], "version": v} for v in ("1.0.0", "1.1.0")]
+    lacks = {"unavailableMachineTypes": ["scarce"], "unavailableVolumeTypes": ["rare"]}
+    spec["regions"][0]["zones"][0].update(lacks)
+    spec["regions"].append({"name": "bare"})
+    spec["limits"] = {"maxNodesTotal": 50}
+    spec["controlPlane"] = {"allowZonePinning": True}
+    return profile
+
+
+def _quota() -> Draft:
+    return {
+        "apiVersion": CORE,
+        "kind": "Quota",
+        "metadata": {"name": "ration", "namespace": PROJECT_NAMESPACE},
+        "spec": {
+            "scope": {"apiVersion": CORE, "kind": "Project"},
+            "metrics": {"cpu": "20", "storage.standard": "1Ti", "loadbalancer": "2"},
+            "clusterLifetimeDays": 30,
+        },
+    }
+
+
+def _binding() -> Draft:
+    secret = {"apiVersion": "v1", "kind": "Secret", "name": PROJECT, "namespace": PROJECT_NAMESPACE}
+    return {
+        "apiVersion": "security.gardener.cloud/v1alpha1",
+        "kind": "CredentialsBinding",
+        "metadata": {"name": "rationed", "namespace": PROJECT_NAMESPACE},
+        "provider": {"type": "local"},
+        "credentialsRef": secret,
+        "quotas": [{"name": "ration", "namespace": PROJECT_NAMESPACE}],
+    }
+
+
+def _seeds() -> list[Draft]:
+    dns = make_seed("x")["spec"]["dns"]
+    default = {"type": "local", "domain": DOMAIN, "credentialsRef": _CREDENTIALS}
+    return [
+        make_seed("home", "abc", backup=_BACKUP, dns={**dns, "defaults": [default]}),
+        make_seed("lone"),
+        make_seed("tainted", "abc", taints=[{"key": "welcome"}]),
+        make_seed("full", "abc"),
+        make_seed("host", "abc"),
+    ]
+
+
+def _tolerates(what: str) -> Draft:
+    return {"highAvailability": {"failureTolerance": {"type": what}}}
+
+
+def _shoot(name: str, namespace: str = PROJECT_NAMESPACE, **spec: Any) -> Draft:
+    labels: dict[str, Any] = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+    pools = [
+        pool("one", "abc", 3, priority=5, **labels, taints=[{"key": "t", "effect": "NoSchedule"}]),
+        pool("two", "ab", 2, allow=False),
+    ]
+    return {
+        "apiVersion": CORE,
+        "kind": "Shoot",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"a": "b"}},
+        "spec": {
+            "cloudProfile": {"kind": "CloudProfile", "name": "likeness"},
+            "credentialsBindingName": PROJECT if namespace == PROJECT_NAMESPACE else namespace,
+            "region": "local",
+            "kubernetes": {"version": "1.34.3"},
+            "networking": {
+                "type": "calico",
+                "nodes": "10.10.0.0/16",
+                "pods": "10.11.0.0/16",
+                "services": "10.12.0.0/16",
+            },
+            "provider": {"type": "local", "workers": pools},
+            **spec,
+        },
+    }
+
+
+def _garden_shoots() -> list[Draft]:
+    autoscaled = {"version": "1.34.3", "verticalPodAutoscaler": {"enabled": True}}
+    fit = {"seedName": "home", "kubernetes": autoscaled}
+    unfit = {"version": "1.34.3", "verticalPodAutoscaler": {"enabled": False}}
+    return [
+        _shoot("host", "garden", **fit),
+        _shoot("fresh", "garden", **fit),
+        _shoot("free", "garden", **fit),
+        _shoot("unfit", "garden", seedName="home", kubernetes=unfit),
+    ]
+
+
+def _managed_seed(name: str) -> Draft:
+    internal = {"type": "local", "domain": "internal.test", "credentialsRef": _CREDENTIALS}
+    config = {
+        "apiVersion": "gardenlet.config.gardener.cloud/v1alpha1",
+        "kind": "GardenletConfiguration",
+        "seedConfig": {"spec": {"dns": {"internal": internal}, "taints": [{"key": "a"}]}},
+    }
+    return {
+        "apiVersion": SEEDMANAGEMENT,
+        "kind": "ManagedSeed",
+        "metadata": {"name": name, "namespace": "garden"},
+        "spec": {"shoot": {"name": name}, "gardenlet": {"config": config}},
+    }
+
+
+def _set(name: str) -> Draft:
+    template = _managed_seed("x")["spec"]
+    config = template["gardenlet"]["config"]
+    config["seedConfig"]["metadata"] = {"labels": _LABELS}
+    shoot = _shoot("x", "garden")["spec"]
+    shoot["dns"] = {"domain": "replica-name.example.org", "providers": []}
+    return {
+        "apiVersion": SEEDMANAGEMENT,
+        "kind": "ManagedSeedSet",
+        "metadata": {"name": name, "namespace": "garden"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": _LABELS},
+            "template": {
+                "metadata": {"labels": _LABELS},
+                "spec": {"gardenlet": template["gardenlet"]},
+            },
+            "shootTemplate": {"metadata": {"labels": _LABELS}, "spec": shoot},
+        },
+    }

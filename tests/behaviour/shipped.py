@@ -1,0 +1,31 @@
+"""Manifests that Gardener ships as examples."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from webhook.planes.binaries import find_asset
+from webhook.planes.parts import PARTS
+
+
+def examples() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give every object in Gardener's example folders, with the file that it is in."""
+    (gardener,) = (part for part in PARTS if part.name == "gardener")
+    for asset in gardener.assets:
+        folder = find_asset(gardener, asset)
+        assert folder is not None
+        for path in sorted(folder.rglob("*.yaml")):
+            for document in _documents(path.read_text()):
+                yield f"{path.relative_to(folder)} {document['kind']}", document
+
+
+def _documents(text: str) -> Iterator[dict[str, Any]]:
+    try:
+        found = list(yaml.safe_load_all(text))
+    except yaml.YAMLError:
+        return  # a template that becomes YAML only when it is rendered
+    for document in found:
+        if isinstance(document, dict) and {"apiVersion", "kind"} <= document.keys():
+            yield json.loads(json.dumps(document, default=str))
