@@ -25,10 +25,14 @@ from webhook.planes.ports import free_port
 
 GROUP = "/apis/machine.sapcloud.io/v1alpha1"
 KINDS = ("machinedeployments", "machinesets", "machines")
+REST_SECONDS = 150
+"""Long, for machines that are busy with more than this."""
 # As Gardener starts it.
 MCM_FLAGS = ("--kube-api-qps=150", "--kube-api-burst=200", "--concurrent-syncs=30", "--v=3")
 
 Object = dict[str, Any]
+State = dict[str, dict[str, Object]]
+"""Objects by kind and name."""
 
 
 def make_class(name: str) -> Object:
@@ -121,8 +125,12 @@ class Fleet:
     def __init__(self, session: aiohttp.ClientSession, namespace: str) -> None:
         self.session = session
         self.namespace = namespace
+        self.port = 0
+        """Where our server answers autoscalers of this namespace, if it does."""
         self.log: list[tuple[int, str, str, Object]] = []
-        self.state: dict[str, dict[str, Object]] = {kind: {} for kind in KINDS}
+        self.state: State = {kind: {} for kind in KINDS}
+        self._pools: dict[str, State] = {}
+        """The same by pool: many wait, and each looks at its own."""
         self._news = asyncio.Event()
         self._failure: BaseException | None = None
 
@@ -160,7 +168,9 @@ class Fleet:
         for zone, size in enumerate(sizes):
             body = make_zone(pool, zone, size, simulate=simulate.get(zone, ""), **said)
             await self.create("machinedeployments", body)
-        await self.until(lambda: self.is_at_rest(pool, sum(sizes)), 60, f"{pool} is at rest")
+        await self.until(
+            lambda: self.is_at_rest(pool, sum(sizes)), REST_SECONDS, f"{pool} is at rest"
+        )
 
     async def roll(self, pool: str, image: str, *, zones: Sequence[int] = (0, 1, 2)) -> None:
         """Change the template of all zones at once."""
@@ -179,7 +189,10 @@ class Fleet:
         return await self.patch("machinedeployments", f"{pool}-z{zone + 1}", change, **more)
 
     def moment(self, pool: str) -> Moment:
-        return moment(pool, self.state)
+        return moment(pool, self._of(pool))
+
+    def _of(self, pool: str) -> State:
+        return self._pools.setdefault(pool, {kind: {} for kind in KINDS})
 
     def is_at_rest(self, pool: str, size: int) -> bool:
         now = self.moment(pool)
@@ -189,20 +202,21 @@ class Fleet:
         """Tell whether every machine of a pool is of one template, and all serve."""
         sets = [
             each
-            for each in self.state["machinesets"].values()
-            if _pool_of(each) == pool and each["spec"].get("replicas", 0)
+            for each in self._of(pool)["machinesets"].values()
+            if each["spec"].get("replicas", 0)
         ]
         images = {each["spec"]["template"]["metadata"]["annotations"]["image"] for each in sets}
         return images == {image} and self.is_at_rest(pool, size)
 
     def is_zone_rolled(self, zone: str, image: str) -> bool:
         """Tell whether all machines of a zone are of one template and serve."""
+        pool = zone.rpartition("-z")[0]
         images = {
             each["spec"]["template"]["metadata"]["annotations"]["image"]
-            for each in self.state["machinesets"].values()
+            for each in self._of(pool)["machinesets"].values()
             if _zone_of(each) == zone and each["spec"].get("replicas", 0)
         }
-        now = self.moment(zone.rpartition("-z")[0])
+        now = self.moment(pool)
         return images == {image} and now.available.get(zone, 0) == now.replicas[zone]
 
     async def record(self, pool: str) -> Record:
@@ -236,9 +250,12 @@ class Fleet:
 
     def since(self, mark: int, pool: str) -> Iterator[Moment]:
         """Replay what happened to a pool since then, in the order of the API server."""
-        state: dict[str, dict[str, Object]] = {kind: {} for kind in KINDS}
-        before, after = self.log[:mark], sorted(self.log[mark:], key=lambda each: each[0])
-        for _, kind, verb, obj in sorted(before, key=lambda each: each[0]):
+        state: State = {kind: {} for kind in KINDS}
+        before, after = (
+            sorted((each for each in log if _pool_of(each[3]) == pool), key=lambda each: each[0])
+            for log in (self.log[:mark], self.log[mark:])
+        )
+        for _, kind, verb, obj in before:
             _apply(state, kind, verb, obj)
         for _, kind, verb, obj in after:
             _apply(state, kind, verb, obj)
@@ -274,11 +291,12 @@ class Fleet:
                     assert event["type"] != "ERROR", obj
                     version = obj["metadata"]["resourceVersion"]
                     self.log.append((int(version), kind, event["type"], obj))
-                    _apply(self.state, kind, event["type"], obj)
+                    for state in (self.state, self._of(_pool_of(obj))):
+                        _apply(state, kind, event["type"], obj)
                     self._tell()
 
 
-def _apply(state: dict[str, dict[str, Object]], kind: str, verb: str, obj: Object) -> None:
+def _apply(state: State, kind: str, verb: str, obj: Object) -> None:
     name = obj["metadata"]["name"]
     if verb == "DELETED":
         state[kind].pop(name, None)

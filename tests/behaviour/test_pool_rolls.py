@@ -6,16 +6,22 @@ history afterwards.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import grpc
 import pytest
 import pytest_asyncio
 import yaml
 
+from tests.autoscaler import calling
+from tests.faults.replicas import eventually
 from tests.fleets import Fleet, Moment, Site, site
 from tests.planes import require_parts
 from webhook.api import names
+from webhook.nodegroups import provider_pb2 as wire
+from webhook.planes.ports import free_port
 
 pytestmark = [
     pytest.mark.alone,
@@ -27,6 +33,9 @@ ACTUATOR = "system:serviceaccount:extension-provider-local-x:provider-local"
 PERSON = "jane"
 ROLL_SECONDS = 150
 """Long, for machines that are busy with more than this."""
+DRAIN_SECONDS = 60 if os.environ.get("ESPALIER_SOAK") else 3
+OK = grpc.StatusCode.OK
+CREATING, OUT_OF_RESOURCES = 2, 1
 SETTINGS = {"nodegroups": {"backoffSeconds": 12, "takeoverSeconds": 4}}
 
 Scenario = Callable[[Fleet], Awaitable[None]]
@@ -38,6 +47,17 @@ def check(fleet: Fleet, mark: int, pool: str, *, surge: int, unavailable: int) -
     assert max(each.surge for each in moments) <= surge, "more surge than the pool has"
     assert max(each.missing for each in moments) <= unavailable, "fewer serve than must"
     return moments
+
+
+async def until_given(size: int, ask: Callable[[], Awaitable[Any]]) -> None:
+    """Ask until that size is given, and never more; a server without time gives what is there."""
+
+    async def is_given() -> bool:
+        given = (await ask())["spec"]["replicas"]
+        assert given <= size, "more than the pool has"
+        return bool(given == size)
+
+    await eventually(is_given, ROLL_SECONDS)
 
 
 async def roll_with_one_more(fleet: Fleet) -> None:
@@ -77,7 +97,9 @@ async def a_zone_without_quota_has_the_only_permit(fleet: Fleet) -> None:
     mark = fleet.mark()
     await fleet.roll("quota", "second", zones=(0,))
     await fleet.until(
-        lambda: sum(fleet.moment("quota").sizes.get("quota-z1", {}).values()) == 2, 60, "it has it"
+        lambda: sum(fleet.moment("quota").sizes.get("quota-z1", {}).values()) == 2,
+        ROLL_SECONDS,
+        "it has it",
     )
     await fleet.roll("quota", "second", zones=(1, 2))
     others = ("quota-z2", "quota-z3")
@@ -95,7 +117,7 @@ async def growth_and_a_lost_machine_in_mid_roll(fleet: Fleet) -> None:
     await fleet.pool("grown", (2, 2, 1))
     mark = fleet.mark()
     await fleet.roll("grown", "second")
-    await fleet.until(lambda: fleet.moment("grown").surge == 1, 60, "the roll has begun")
+    await fleet.until(lambda: fleet.moment("grown").surge == 1, ROLL_SECONDS, "the roll has begun")
     await fleet.scale("grown", 2, 2)
     lost = next(
         name
@@ -126,7 +148,7 @@ async def an_actuator_writes_its_shares(fleet: Fleet) -> None:
     await reconcile()
     assert [*fleet.moment("act").replicas.values()] == [3, 1, 1]
     await fleet.roll("act", "second")
-    await fleet.until(lambda: fleet.moment("act").surge == 1, 60, "the roll has begun")
+    await fleet.until(lambda: fleet.moment("act").surge == 1, ROLL_SECONDS, "the roll has begun")
     await reconcile()
     await fleet.until(lambda: fleet.has_rolled("act", "second", 5), ROLL_SECONDS, "act rolled")
     moments = check(fleet, mark, "act", surge=1, unavailable=0)
@@ -143,8 +165,8 @@ async def bounds_change_zone_by_zone(fleet: Fleet) -> None:
     for zone in range(3):
         change = {"metadata": {"annotations": more}}
         await fleet.patch("machinedeployments", f"bound-z{zone + 1}", change)
-        raised = await fleet.scale("bound", 0, 9, user=PERSON)
-        assert raised["spec"]["replicas"] == 2, "the pool's maximum is 4 from the first write on"
+        # The pool's maximum is 4 from the first write on.
+        await until_given(2, lambda: fleet.scale("bound", 0, 9, user=PERSON))
         await fleet.scale("bound", 0, 1, user=PERSON)
     await fleet.roll("bound", "second")
     await fleet.until(lambda: fleet.has_rolled("bound", "second", 3), ROLL_SECONDS, "bound rolled")
@@ -156,22 +178,25 @@ async def a_dead_zone_blocks_nobody(fleet: Fleet) -> None:
     for zone, size in enumerate((2, 3, 1)):
         body = fleet.make_zone("dead", zone, size, simulate="never-ready" if zone == 0 else "")
         await fleet.create("machinedeployments", body)
-    await fleet.until(lambda: fleet.moment("dead").serving == 4, 60, "all but the dead zone serve")
+    await fleet.until(
+        lambda: fleet.moment("dead").serving == 4, ROLL_SECONDS, "all but the dead zone serve"
+    )
     await fleet.scale("dead", 1, 1)
-    await fleet.until(lambda: fleet.moment("dead").serving == 2, 60, "scaled down")
+    await fleet.until(lambda: fleet.moment("dead").serving == 2, ROLL_SECONDS, "scaled down")
     assert fleet.moment("dead").available == {"dead-z2": 1, "dead-z3": 1}
     for zone in range(3):
         await fleet.scale("dead", zone, 0, user=ACTUATOR)
-    await fleet.until(lambda: fleet.moment("dead").existing == 0, 60, "asleep")
+    await fleet.until(lambda: fleet.moment("dead").existing == 0, ROLL_SECONDS, "asleep")
 
 
 async def slow_drains_keep_their_permits(fleet: Fleet) -> None:
     """A machine that drains still exists: the next one waits for it."""
-    slow = {0: "drain=6", 1: "drain=6", 2: "drain=6"}
+    slow = dict.fromkeys(range(3), f"drain={DRAIN_SECONDS}")
     await fleet.pool("slow", (1, 1, 1), simulate=slow)
     mark = fleet.mark()
     await fleet.roll("slow", "second")
-    await fleet.until(lambda: fleet.has_rolled("slow", "second", 3), ROLL_SECONDS, "slow rolled")
+    patience = ROLL_SECONDS + 3 * DRAIN_SECONDS
+    await fleet.until(lambda: fleet.has_rolled("slow", "second", 3), patience, "slow rolled")
     moments = check(fleet, mark, "slow", surge=1, unavailable=0)
     assert max(each.existing for each in moments) <= 4
 
@@ -183,11 +208,65 @@ async def a_pool_is_raised_to_its_minimum_over_zones(fleet: Fleet) -> None:
         body = fleet.make_zone("least", zone, 0, bounds=(4, 5), simulate=simulate)
         await fleet.create("machinedeployments", body)
     wanted = {"least-z1": 3, "least-z2": 1, "least-z3": 1}
-    await fleet.until(lambda: fleet.moment("least").replicas == wanted, 90, "raised")
-    await fleet.until(lambda: fleet.moment("least").serving == 4, 60, "they serve")
+    await fleet.until(lambda: fleet.moment("least").replicas == wanted, ROLL_SECONDS, "raised")
+    await fleet.until(lambda: fleet.moment("least").serving == 4, ROLL_SECONDS, "they serve")
     assert max(each.wanted for each in fleet.since(0, "least")) <= 5
     record = await fleet.record("least")
     assert record.zones["least-z2"].strikes >= 1
+
+
+async def an_autoscaler_grows_over_zones_of_which_one_has_no_quota(fleet: Fleet) -> None:
+    """What a zone cannot have the others take over, as cluster-autoscaler was seen to do it."""
+    for zone, size in enumerate((1, 0, 0)):
+        simulate = "no-quota" if zone == 1 else ""
+        body = fleet.make_zone("up", zone, size, bounds=(0, 6), simulate=simulate)
+        await fleet.create("machinedeployments", body)
+    await fleet.until(lambda: fleet.moment("up").serving == 1, ROLL_SECONDS, "up is there")
+    first, second, third = (f"{fleet.namespace}.up-z{zone}" for zone in (1, 2, 3))
+    async with calling(f"127.0.0.1:{fleet.port}") as autoscaler:
+
+        async def knows_all() -> bool:
+            await autoscaler.scan(pending=True)
+            return {first, second, third} <= {*autoscaler.groups}
+
+        async def lacks(wanted: int) -> int:
+            await autoscaler.call("Refresh", wire.RefreshRequest())
+            return wanted - sum([await autoscaler.size(each) for each in (first, second, third)])
+
+        async def grow(wanted: int, *groups: str) -> None:
+            """Ask for what is missing of all groups at once, again if the seed was too busy."""
+
+            async def has_grown() -> bool:
+                missing = await lacks(wanted)
+                if missing:
+                    asked = [autoscaler.increase(group, missing) for group in groups]
+                    assert {*await asyncio.gather(*asked)} <= {OK, grpc.StatusCode.UNAVAILABLE}
+                return not missing
+
+            await eventually(has_grown, ROLL_SECONDS)
+
+        await eventually(knows_all, ROLL_SECONDS)
+        await grow(3, second)
+        await grow(6, third, first)
+        await fleet.until(lambda: fleet.moment("up").serving == 4, ROLL_SECONDS, "up serves")
+
+        async def fails() -> bool:
+            found = [each.status for each in await autoscaler.instances(second)]
+            told = [(each.instanceState, each.errorInfo.instanceErrorClass) for each in found]
+            return told == [(CREATING, OUT_OF_RESOURCES)] * 2
+
+        await eventually(fails, ROLL_SECONDS)
+        failed = [each.id for each in await autoscaler.instances(second)]
+
+        async def are_deleted() -> bool:
+            return await autoscaler.delete(second, *failed) is OK
+
+        await eventually(are_deleted, ROLL_SECONDS)
+        await grow(6, third)
+    await fleet.until(lambda: fleet.moment("up").serving == 6, ROLL_SECONDS, "up serves elsewhere")
+    assert fleet.moment("up").replicas["up-z2"] == 0
+    assert max(each.wanted for each in fleet.since(0, "up")) == 6
+    assert (await fleet.record("up")).zones["up-z2"].strikes >= 1
 
 
 async def a_dry_run_takes_nothing(fleet: Fleet) -> None:
@@ -195,8 +274,8 @@ async def a_dry_run_takes_nothing(fleet: Fleet) -> None:
     sets = [name for name in fleet.state["machinesets"] if name.startswith("dry-z1")]
     before = await fleet.record("dry")
     change = {"spec": {"replicas": 5}}
-    answer = await fleet.patch("machinesets", sets[0], change, query="?dryRun=All")
-    assert answer["spec"]["replicas"] == 2, "one surge permit is all there is"
+    # One surge permit is all there is.
+    await until_given(2, lambda: fleet.patch("machinesets", sets[0], change, query="?dryRun=All"))
     assert await fleet.record("dry") == before
     assert fleet.moment("dry").total == 3
 
@@ -214,6 +293,7 @@ SCENARIOS: dict[str, Scenario] = {
         a_dead_zone_blocks_nobody,
         slow_drains_keep_their_permits,
         a_pool_is_raised_to_its_minimum_over_zones,
+        an_autoscaler_grows_over_zones_of_which_one_has_no_quota,
         a_dry_run_takes_nothing,
     )
 }
@@ -231,10 +311,13 @@ async def outcomes(place: Site) -> dict[str, Any]:
     """Play all scenarios at once, and keep how each ended."""
     settings = place.folder / "settings.yaml"
     settings.write_text(yaml.safe_dump(SETTINGS))
-    server = place.espalier("one", f"--config={settings}")
+    port = free_port()
+    groups = ("--roles=admission,controllers,nodegroups", f"--nodegroups-port={port}")
+    server = place.espalier("one", f"--config={settings}", *groups, "--nodegroups-insecure=fleet")
     await server.start()
     try:
         async with place.fleet("fleet") as fleet:
+            fleet.port = port
             ended = await asyncio.gather(
                 *(scenario(fleet) for scenario in SCENARIOS.values()), return_exceptions=True
             )
