@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.gardens import OURS as ROWS
@@ -18,19 +20,24 @@ from tests.planes import require_parts
 from tests.sets import make_parent, make_set
 from webhook.api import names
 from webhook.api.core import ControllerRevision
+from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import Draft
+from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cli.dev import shoots as played
 from webhook.cli.dev.server import Server
+from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
-from webhook.cluster.errors import UnreachableError
+from webhook.cluster.errors import ApiError, UnreachableError
+from webhook.cluster.requests import Selection
 from webhook.domain.options import Options, SeedsOptions
 from webhook.planes.embedded import Embedded
+from webhook.planes.errors import PlaneError
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
+from webhook.planes.process import Process
 
 IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
 KILLS = 100 if IN_SOAK else 10
@@ -170,8 +177,9 @@ class Dying:
 class Stage:
     """A set on a server of the test's own."""
 
-    def __init__(self, server: Embedded | Kubernetes) -> None:
+    def __init__(self, server: Embedded | Kubernetes, client: Client) -> None:
         self.server = server
+        self.client = client
         self.kubectl = server.kubectl
 
     async def begin(self) -> None:
@@ -187,22 +195,24 @@ class Stage:
         await self.kubectl("patch", *where, "-p", patch)
 
     async def patch(self, name: str, spec: Draft) -> None:
-        body = json.dumps({"spec": spec})
-        await self.kubectl("patch", "mss", name, "-n", "garden", "--type=merge", "-p", body)
+        kind = kind_of_model(ManagedSeedSet)
+        await self.client.patch(kind, ObjectKey("garden", name), {"spec": spec})
 
-    async def list(self, kind: str) -> list[Draft]:
-        done = await self.kubectl("get", kind, "-n", "garden", "-o", "json", check=False)
-        return json.loads(done.stdout)["items"] if done.code == 0 else []
+    async def list(self, model: type[Object]) -> list[Draft]:
+        page = await self.client.page(Selection(kind_of_model(model)))
+        return [msgspec.json.decode(item) for item in page.items]
 
     async def until(self, name: str, replicas: int, version: str, seconds: float) -> None:
         found: Any = None
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while True:
-                    found = [each for each in await self.list("mss") if _name(each) == name]
-                    if found and await self._holds(found[0], replicas, version):
-                        return
-                    await asyncio.sleep(0.2)
+                    with suppress(ApiError):
+                        owners = await self.list(ManagedSeedSet)
+                        found = [each for each in owners if _name(each) == name]
+                        if found and await self._holds(found[0], replicas, version):
+                            return
+                    await asyncio.sleep(0.1)
         pytest.fail(f"it did not come to {replicas} of {version}: {json.dumps(found)}")
 
     async def _holds(self, owner: Draft, replicas: int, version: str) -> bool:
@@ -212,7 +222,7 @@ class Stage:
             return False
         if status.get("observedGeneration") != owner["metadata"]["generation"]:
             return False
-        shoots = [each for each in await self.list("shoot") if _name(each).startswith("leaf")]
+        shoots = [each for each in await self.list(Shoot) if _name(each).startswith("leaf")]
         return all(each["spec"]["kubernetes"]["version"] == version for each in shoots)
 
 
@@ -226,8 +236,11 @@ async def stage(request, tmp_path, monkeypatch):
     if request.param == "real":
         require_parts("etcd", "kubernetes")
     kind = Embedded if request.param == "embedded" else Kubernetes
-    async with kind(tmp_path / "api") as server:
-        found = Stage(server)
+    async with (
+        kind(tmp_path / "api") as server,
+        Client(await config.load(str(server.kubeconfig))) as client,
+    ):
+        found = Stage(server, client)
         await found.begin()
         yield found
 
@@ -248,9 +261,9 @@ async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
                 await stage.until("leaf", after % 2 + 1, f"1.35.{version}", 60)
             if not died:
                 break
-    seen = [_name(each) for each in await stage.list("shoot")]
+    seen = [_name(each) for each in await stage.list(Shoot)]
     assert len(seen) == len({*seen}) == after % 2 + 1
-    assert len(await stage.list("controllerrevision")) <= 12
+    assert len(await stage.list(ControllerRevision)) <= 12
 
 
 async def _lead_until_cut_off(server: Embedded | Kubernetes, after: int) -> bool:
@@ -287,35 +300,79 @@ class Births:
         assert len(shoots) == replicas, sorted(shoots)
 
 
-async def test_kills_of_the_server_and_restarts_of_the_api_lose_nothing(stage, tmp_path):
-    """The whole program is killed again and again while a set scales and rolls."""
-    server = stage.server
-    ports = (free_port(), free_port())
-    settings = tmp_path / "settings.yaml"
-    settings.write_text("seeds: {settle_seconds: 0.3}")
-    flags = (*FLAGS, f"--config={settings}")
-    espalier = Server(tmp_path / "espalier", server.kubeconfig, ports, *flags)
+class Pair:
+    """Two servers of ours: one leads, the other stands by."""
+
+    def __init__(self, server: Embedded | Kubernetes, folder: Path) -> None:
+        settings = folder / "settings.yaml"
+        settings.write_text("seeds: {settle_seconds: 0.3}")
+        flags = (*FLAGS, f"--config={settings}")
+        self._replicas = [
+            Server(folder / name, server.kubeconfig, (free_port(), free_port()), *flags)
+            for name in ("first", "second")
+        ]
+        self._starting: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        leader, standby = self._replicas
+        await leader.start()
+        await standby.start()
+
+    async def kill(self) -> None:
+        """Kill the one that leads; the other takes over while it starts again."""
+        await self.join()
+        leader, standby = self._replicas
+        await leader.kill()
+        self._replicas = [standby, leader]
+
+    def restart(self) -> None:
+        """Have the one that was killed come back and stand by; nobody waits for it."""
+        self._starting = asyncio.create_task(self._replicas[1].start())
+
+    async def join(self) -> None:
+        """Wait until both run."""
+        if self._starting is not None:
+            starting, self._starting = self._starting, None
+            await starting
+
+    async def stop(self) -> None:
+        with suppress(PlaneError):
+            await self.join()
+        for replica in self._replicas:
+            await replica.stop()
+
+
+async def test_kills_of_the_leader_and_restarts_of_the_api_lose_nothing(stage, tmp_path):
+    """The process that leads is killed again and again while a set scales and rolls."""
+    server, pair = stage.server, Pair(stage.server, tmp_path)
     await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 2))
     async with running(server, PLAYED) as cache:
         births, made = Births(cache), 2
-        await espalier.start()
         try:
+            await pair.start()
             await stage.until("leaf", 2, "1.35.1", 60)
             for round_ in range(KILLS):
                 replicas, version = 2 + (round_ + 1) % 2, f"1.35.{round_ + 2}"
                 made += replicas == 3
                 template = {"spec": {"kubernetes": {"version": version}}}
                 await stage.patch("leaf", {"replicas": replicas, "shootTemplate": template})
-                await asyncio.sleep(0.3 + 0.2 * (round_ % 9))
-                await espalier.kill()
+                await asyncio.sleep(0.2 * (round_ % 9))
+                await pair.kill()
                 if round_ % (KILLS // RESTARTS) == 0:
-                    await server.apiserver.restart()
-                await espalier.start()
+                    await _restart(server.apiserver, crash=round_ % 2 == 1)
+                pair.restart()
                 await stage.until("leaf", replicas, version, 120)
                 births.check(made)
         finally:
-            await espalier.stop()
-    shoots = sorted(_name(each) for each in await stage.list("shoot"))
-    assert sorted(_name(each) for each in await stage.list("managedseed")) == shoots
-    seeds = [_name(each) for each in await stage.list("seed")]
+            await pair.stop()
+    shoots = sorted(_name(each) for each in await stage.list(Shoot))
+    assert sorted(_name(each) for each in await stage.list(ManagedSeed)) == shoots
+    seeds = [_name(each) for each in await stage.list(Seed)]
     assert sorted(seeds) == sorted([*shoots, "parent"])
+
+
+async def _restart(apiserver: Process, *, crash: bool) -> None:
+    """Restart the API server, by turns as an operator does and as the kernel does."""
+    if crash:
+        await apiserver.kill()
+    await apiserver.restart()
