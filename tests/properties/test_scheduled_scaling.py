@@ -5,7 +5,7 @@ import os
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.scalings import (
@@ -63,6 +63,8 @@ CRASHES = st.dictionaries(st.integers(0, LAST), st.integers(1, 7), max_size=4)
 
 @settings(max_examples=1_000 if os.environ.get("ESPALIER_SOAK") else 25)
 @given(WINDOWS, EDITS, CRASHES, st.booleans())
+# Somebody asks for exactly what a window has raised a bound to.
+@example([(1, 1, 4, ""), (1, 1, 21, "")], [Edit(1, None, (1, 21))], {}, False)
 def test_floors_equal_the_open_windows_and_nothing_is_left(
     windows: list[tuple[int, int, int | None, str]],
     edits: list[Edit],
@@ -125,9 +127,22 @@ class Wishes:
         change = {"spec": {"resourcePolicy": policy}}
         world.write(kind_of_model(Tortoise), TORTOISE, change)
         if not self._works:  # else Tortoise itself has the say
-            least, most = self.bounds = edit.bounds
+            least, most = edit.bounds
+            self.bounds = self._wish(world, edit.bounds)
             bounds = {"spec": {"minReplicas": least, "maxReplicas": most}}
             world.write(kind_of_model(HorizontalPodAutoscaler), AUTOSCALER, bounds)
+
+    def _wish(self, world: World, bounds: tuple[int, int]) -> tuple[int, int]:
+        """Tell a wish from our own floor: the very value that was applied counts as ours."""
+        noted = notes.read(world.autoscaler)
+        applied = {name: note.applied for name, note in noted.values.items()} if noted else {}
+        least, most = (
+            before if applied.get(name) == wanted else wanted
+            for name, before, wanted in zip(
+                ("minReplicas", "maxReplicas"), self.bounds, bounds, strict=True
+            )
+        )
+        return least, most
 
 
 def check(world: World, wished: Wishes) -> None:

@@ -67,9 +67,9 @@ class Runner:
         self._wait = metrics.queue_wait.labels(controller.name)
         self._duration = metrics.reconcile_duration.labels(controller.name)
 
-    async def lull(self) -> None:
+    async def lull(self, patience: float) -> None:
         """Wait until this row has no work; one that is busy for long holds up nobody."""
-        await self._queue.lull(HEAD_START)
+        await self._queue.lull(HEAD_START, patience)
 
     async def run(self) -> None:
         """Listen and work until cancelled; a new run starts from everything there is."""
@@ -110,7 +110,8 @@ class Runner:
             except QueueClosedError:
                 return
             if self._ahead is not None:
-                await self._ahead.lull()
+                # By its own age, too: keys that wait for one worker must not wait in turn.
+                await self._ahead.lull(HEAD_START - item.waited)
             self._wait.observe(item.waited)
             started = self._clock.monotonic()
             try:

@@ -159,9 +159,12 @@ class Queue(Generic[K]):
         if not self._priority and not self._working:
             self._idle.set()
 
-    async def lull(self, seconds: float) -> None:
-        """Wait until no key is ready or worked on, but only so long after that began."""
-        left = self._busy_since + seconds - self._clock.monotonic()
+    async def lull(self, seconds: float, patience: float) -> None:
+        """Wait until no key is ready or worked on, but only so long after that began.
+
+        And never longer than whoever waits has patience.
+        """
+        left = min(patience, self._busy_since + seconds - self._clock.monotonic())
         if not self._idle.is_set() and left > 0:
             with suppress(TimeoutError):
                 async with within(self._clock, left):

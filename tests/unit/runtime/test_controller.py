@@ -332,3 +332,26 @@ async def test_a_row_lets_the_one_ahead_of_it_go_first_and_not_for_ever() -> Non
         assert "three" in bench.planned
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_keys_behind_a_busy_row_wait_together_and_not_in_turn() -> None:
+    bench = Bench(nothing)
+
+    class Stuck:
+        async def reconcile(self, _key: ObjectKey) -> Result:
+            await bench.clock.sleep(0.9)
+            return Result()
+
+    row = Controller("first", Secret, lambda _obj, _snapshot: NOTHING)
+    ahead = Runner(row, Stuck(), bench.world, bench.clock, bench.metrics)
+    task = asyncio.create_task(ahead.run())
+    bench.runner._ahead = ahead
+    async with bench.running():
+        for number in range(20):
+            bench.world.put(MAPS, named(f"map-{number}"))
+        for number in range(3):  # busy again and again, with a pause in between
+            bench.world.put(SECRETS, named(f"secret-{number}"))
+            await bench.clock.advance(1.0)
+        assert len(bench.planned) >= 20
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -280,10 +280,10 @@ async def test_a_held_key_waits_for_its_delay_whoever_adds_it() -> None:
 
 async def test_a_lull_comes_when_nothing_is_ready_or_worked_on() -> None:
     queue = make_queue()
-    await queue.lull(1)
+    await queue.lull(1, 9)
     queue.add("a")
     queue.add("b")
-    waiting = asyncio.create_task(queue.lull(1))
+    waiting = asyncio.create_task(queue.lull(1, 9))
     for key in "ab":
         await settle()
         assert not waiting.done()
@@ -301,7 +301,7 @@ async def test_a_key_that_is_wanted_again_is_no_lull() -> None:
     await take(queue)
     queue.add("a")
     queue.done("a")
-    waiting = asyncio.create_task(queue.lull(1))
+    waiting = asyncio.create_task(queue.lull(1, 9))
     await settle()
     assert not waiting.done()
     await take(queue)
@@ -314,17 +314,30 @@ async def test_a_lull_is_waited_for_only_so_long_after_the_work_began() -> None:
     queue = make_queue(clock)
     queue.add("a")
     await clock.advance(0.4)
-    waiting = asyncio.create_task(queue.lull(1))
+    waiting = asyncio.create_task(queue.lull(1, 9))
     await clock.advance(0.5)
     assert not waiting.done()
     await clock.advance(0.2)
     assert waiting.done()
     queue.add("b")  # it has been busy since the first
-    await asyncio.wait_for(queue.lull(1), 1)
+    await asyncio.wait_for(queue.lull(1, 9), 1)
 
 
 async def test_a_closed_queue_is_a_lull() -> None:
     queue = make_queue()
     queue.add("a")
     queue.close()
-    await asyncio.wait_for(queue.lull(1), 1)
+    await asyncio.wait_for(queue.lull(1, 9), 1)
+
+
+async def test_a_lull_is_waited_for_only_as_long_as_there_is_patience() -> None:
+    clock = FakeClock()
+    queue = make_queue(clock)
+    queue.add("a")
+    await asyncio.wait_for(queue.lull(1, 0), 1)
+    await asyncio.wait_for(queue.lull(1, -3), 1)
+    waiting = asyncio.create_task(queue.lull(1, 0.3))
+    await clock.advance(0.2)
+    assert not waiting.done()
+    await clock.advance(0.2)
+    assert waiting.done()

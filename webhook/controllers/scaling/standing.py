@@ -104,10 +104,7 @@ def _is_near(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) 
 def _finalize(
     scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot
 ) -> Iterable[Action]:
-    """Hold the object from a minute before its first window until its last one is settled.
-
-    Not from the start on: at the edge itself whoever is raised comes first.
-    """
+    """Hold the object from a minute before its first window until its last one is settled."""
     present = scaling.metadata.finalizers
     if _is_near(scaling, standing, snapshot) and _FINALIZER not in present:
         return (_patch(scaling, {"metadata": {"finalizers": [*present, _FINALIZER]}}),)
@@ -296,5 +293,6 @@ STANDING: Final = Controller(
         Watch(HorizontalPodAutoscaler, _scalings_of_autoscaler),
     ),
     reads=(Namespace, CustomResourceDefinition),
+    workers=4,
     after=FIRST,
 )
