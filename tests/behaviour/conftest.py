@@ -4,7 +4,6 @@ Tests about Gardener's kinds meet a third one, a real Gardener with Espalier ins
 """
 
 import asyncio
-import os
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,9 +16,6 @@ from tests.behaviour.hooks import serving
 from tests.behaviour.on_gardener import SERVER, is_about_gardeners_kinds, reason
 from tests.behaviour.samples import make_namespace
 from webhook.planes.gardener import Gardener
-
-collect_ignore = [] if os.environ.get("ESPALIER_SOAK") else ["test_admission_like_gardener.py"]
-"""Campaigns that only `make soak` runs."""
 
 
 def pytest_generate_tests(metafunc):
