@@ -26,6 +26,7 @@ from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
 from webhook.cli.install import leaving, settling
 from webhook.cli.install.layout import NAME, Layout, labels
+from webhook.cli.install.leaders import wait_until_nobody_leads
 from webhook.cluster import landscape
 from webhook.cluster.client import Client
 from webhook.cluster.errors import (
@@ -95,7 +96,8 @@ class Uninstall:
         found = await landscape.ask(self.client)
         await self._ask_for_consent(found, force=force)
         await self._stop_servers()
-        problems = await self._settle(found)
+        problems = await wait_until_nobody_leads(self.client, self._own(NAME), self.say, _PATIENCE)
+        problems += await self._settle(found)
         problems += await self._sweep(found)
         problems += await self._delete_installation()
         if with_definitions:
