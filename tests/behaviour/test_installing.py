@@ -2,19 +2,20 @@
 
 import argparse
 import asyncio
+import contextlib
 import json
 import re
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from tests.behaviour import twins
 from tests.builders import make_cloud_profile, make_seed, make_shoot, make_worker
 from tests.documents import manifests as examples_of_documents
-from tests.gardening import Beside
+from tests.gardening import Beside, playing, until
 from tests.gardening import make_shoot as make_garden_shoot
 from tests.planes import require_parts
 from webhook.api import names
@@ -45,6 +46,8 @@ async def garden(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gard
 
 
 FOLDER = Path(__file__).parents[2] / "manifests"
+MET, NEW = "zmetz", "znewz"
+"""Twins, by names that are in no other word."""
 
 
 def espalier(capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, str, str]:
@@ -295,44 +298,36 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
     beside, here = Beside(garden, tmp_path), ("-n", "garden-local")
     await beside.install()
     await beside.start()
-    met, waiting = (
-        make_garden_shoot("visited"),
-        make_garden_shoot("waiting", schedulerName="espalier"),
-    )
-    await garden.kubectl("create", "-f", "-", input=[met, waiting])
-    purpose = json.dumps({"spec": {"purpose": "development"}})
-    await garden.kubectl("patch", "shoot/visited", *here, "--type=merge", "-p", purpose)
-    for what in ("label", "annotate"):
-        await garden.kubectl(what, "shoot/visited", "-n", "garden-local", f"{names.PREFIX}mine=x",
-                             "--field-manager=espalier")  # fmt: skip
-    await garden.kubectl("annotate", "shoot/waiting", "-n", "garden-local",
-                         f"{names.REGION_AFFINITY}=preferred")  # fmt: skip
     try:
-        code, _, complaint = await asyncio.to_thread(run, "--uninstall")
-        assert (code, "garden-local/waiting" in complaint) == (1, True)
-        code, printed, complaint = await asyncio.to_thread(run, "--uninstall", "--force", "--crds")
-        assert (code, complaint) == (0, "")
+        async with playing(garden, tmp_path / "play"):
+            await twins.live(beside, MET)
+            rolled = await twins.roll(beside)
+            twin = {names.REGION_AFFINITY: "preferred"}
+            waiting = make_garden_shoot(
+                "waiting",
+                schedulerName="espalier",
+                annotations=twin,
+                seedSelector=twins.NOWHERE,
+            )
+            await garden.kubectl("create", "-f", "-", input=waiting)
+            for what in ("label", "annotate"):
+                await garden.kubectl(what, f"shoot/{MET}", *here, f"{names.PREFIX}mine=x",
+                                     "--field-manager=espalier")  # fmt: skip
+            code, _, complaint = await asyncio.to_thread(run, "--uninstall")
+            assert (code, "garden-local/waiting" in complaint) == (1, True)
+            code, said, complaint = await asyncio.to_thread(run, "--uninstall", "--force", "--crds")
+            assert (code, complaint) == (0, "")
+            await twins.live(beside, NEW)
+            with contextlib.suppress(TimeoutError):
+                await until(lambda: twins.are_equal(beside, MET, NEW))
+            assert await twins.differences(beside, MET, NEW) == []
+            await twins.check_left(beside, rolled)
     finally:
         await beside.stop()
-    assert "cleaned shoot/garden-local/visited" in printed
-    assert f"waiting keeps {names.REGION_AFFINITY}, which Espalier did not write" in printed
-    await garden.kubectl("create", "-f", "-", input=make_garden_shoot("never"))
-    await garden.kubectl(
-        "patch", "shoot/never", "-n", "garden-local", "--type=merge", "-p", purpose
-    )
-    visited, never = [await beside.shoot(name) for name in ("visited", "never")]
-    assert _chosen(visited) == _chosen(never)
-    metadata = visited["metadata"]
-    left = {*metadata["labels"], *metadata["annotations"], *metadata.get("finalizers", ())}
-    assert [name for name in left if "espalier" in name] == []
+    assert f"cleaned shoot/garden-local/{MET}" in said
+    assert f"waiting keeps {names.REGION_AFFINITY}, which Espalier did not write" in said
+    assert f"{rolled} keeps {names.ROLLOUT}, which Espalier did not write" in said
     kinds = "clusterroles,clusterrolebindings,roles,rolebindings,crds,priorityclasses"
     hooks = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
     left = await garden.kubectl("get", f"{kinds},{hooks}", "-A", "-o", "name")
     assert [line for line in left.stdout.splitlines() if "espalier" in line] == []
-
-
-def _chosen(shoot: dict[str, Any]) -> dict[str, Any]:
-    """A spec without what Gardener chooses at random: the hour of maintenance."""
-    maintenance = {**shoot["spec"]["maintenance"]}
-    maintenance.pop("timeWindow")
-    return {**shoot["spec"], "maintenance": maintenance}
