@@ -97,14 +97,13 @@ def _sizing(strategy: str) -> dict[str, Any]:
     return {"kubernetes": {"clusterAutoscaler": {"sizingStrategy": strategy}}}
 
 
+def make_bare_managed_seed(shoot: str) -> dict[str, Any]:
+    """A wish for a seed that leaves everything to its Shoot."""
+    spec = {"shoot": {"name": shoot}, "gardenlet": {}}
+    return make_object(SEEDMANAGEMENT, "ManagedSeed", shoot, "garden", spec=spec)
+
+
 _MULTI_ZONAL: Final = "seed.gardener.cloud/multi-zonal"
-_BARE_MANAGED_SEED: Final = make_object(
-    SEEDMANAGEMENT,
-    "ManagedSeed",
-    "seed",
-    "garden",
-    spec={"shoot": {"name": "seed"}, "gardenlet": {}},
-)
 
 GOOD: Final = [
     *(make_object("v1", "Namespace", name) for name in (NAMESPACE, "garden")),
@@ -115,11 +114,16 @@ GOOD: Final = [
     make_seed("host"),
     make_seed_shoot(),
     make_seed_shoot("narrow-shoot", zones="a"),
+    make_seed_shoot("weak", provider={"workers": [make_worker()]}),
     _infrastructure("typed", type="local", region="here"),
+    merged(
+        _infrastructure("held", type="local", region="here"),
+        {"metadata": {"finalizers": ["example.org/hold"]}},
+    ),
     _registration("first", "local"),
 ]
 LATER: Final = [
-    _BARE_MANAGED_SEED,
+    make_bare_managed_seed("seed"),
     make_seed("seed", zones="abc"),
     merged(make_managed_seed_set(), {"spec": {"replicas": None, "updateStrategy": None}}),
     make_shoot("guest", NAMESPACE, spec={"seedName": "host"}),

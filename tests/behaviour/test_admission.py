@@ -24,10 +24,12 @@ from tests.behaviour.applying import (
     REFUSED,
     Change,
     Refused,
+    make_bare_managed_seed,
 )
 from tests.builders import make_shoot, make_worker
 from tests.planes import require_parts
 from webhook.admission.table import POLICIES
+from webhook.api import names
 from webhook.planes.kubectl import Kubectl
 from webhook.planes.ports import free_port
 
@@ -87,6 +89,9 @@ async def test_the_table_through_kubectl(tmp_path: Path, api: str) -> None:
             assert refused.code != 0, what
             assert named in refused.stderr, refused.stderr
         await check_confirmation(kubectl)
+        await check_maintenance(kubectl)
+        await check_weak_pools(kubectl)
+        await check_finalizers(kubectl)
         await check_commands(kubectl)
 
 
@@ -126,6 +131,39 @@ async def check_change(kubectl: Kubectl, change: Change) -> None:
     done = await kubectl("patch", *change.what, "--type=merge", "-p", patch, check=False)
     assert (done.code == 0) is not bool(change.named), (change, done.stderr)
     assert change.named in done.stderr, (change, done.stderr)
+
+
+async def check_maintenance(kubectl: Kubectl) -> None:
+    """A shoot whose maintenance is asked for gets the newest image that is no preview."""
+    guest = ("shoot", "guest", "-n", NAMESPACE)
+    await kubectl("annotate", *guest, f"{names.MAINTENANCE_TRIGGER}={names.MAINTENANCE}")
+    raw = json.loads((await kubectl("get", *guest, "-o", "json")).stdout)
+    assert names.MAINTENANCE_TRIGGER not in raw["metadata"].get("annotations", {})
+    [pool] = raw["spec"]["provider"]["workers"]
+    assert pool["machine"]["image"] == {"name": "linux", "version": "2.1.0"}
+
+
+async def check_weak_pools(kubectl: Kubectl) -> None:
+    """A seed on a shoot whose pools are too small for its control planes is warned about."""
+    weak = make_bare_managed_seed("weak")
+    told = await kubectl("create", "--dry-run=server", "-f", "-", input=weak)
+    for role in ("etcd", "control planes"):
+        assert f"no worker pool for {role} has at least 3 nodes" in told.stderr
+    strong = make_bare_managed_seed("narrow-shoot")
+    told = await kubectl("create", "--dry-run=server", "-f", "-", input=strong)
+    assert "no worker pool" not in told.stderr
+
+
+async def check_finalizers(kubectl: Kubectl) -> None:
+    """What is being deleted keeps its spec, but may always lose its finalizers."""
+    held = ("infrastructures.extensions.gardener.cloud", "held", "-n", NAMESPACE)
+    await kubectl("delete", *held, "--wait=false")
+    there = json.dumps({"spec": {"region": "there"}})
+    refused = await kubectl("patch", *held, "--type=merge", "-p", there, check=False)
+    assert "spec: Forbidden" in refused.stderr
+    freed = json.dumps({"metadata": {"finalizers": None}})
+    await kubectl("patch", *held, "--type=merge", "-p", freed)
+    await kubectl("wait", "--for=delete", "--timeout=30s", *held)
 
 
 async def check_confirmation(kubectl: Kubectl) -> None:
