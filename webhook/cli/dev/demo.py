@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from webhook.api import names
 from webhook.api.meta import Draft
+from webhook.domain.zones import FEWEST
 
 CORE: Final = "core.gardener.cloud/v1beta1"
 KUBERNETES_VERSIONS: Final = ("1.34.6", "1.35.3", "1.36.1")
@@ -246,6 +247,8 @@ def _seed(row: SeedRow, number: int) -> Draft:
     # What a gardenlet would read from its configuration; the local provider publishes it.
     capacity = {"shoots": str(row.capacity), "persistent-volumes": str(4 * row.capacity)}
     draft["status"] = {"capacity": capacity, "allocatable": dict(capacity)}
+    if row.zones >= FEWEST:
+        draft["metadata"]["labels"] = {names.MULTI_ZONAL: "true"}
     if not row.ready:
         draft["metadata"]["annotations"] = {names.SIMULATE: "dark"}
     return draft
