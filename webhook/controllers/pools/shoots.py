@@ -23,7 +23,7 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.api.names import FIELD_MANAGER, MANAGED_BY, WORKER_POOL
 from webhook.cluster import requests
 from webhook.cluster.client import Client
-from webhook.cluster.errors import ApiError, ForbiddenError, NotFoundError
+from webhook.cluster.errors import ApiError, ForbiddenError, NotFoundError, ThrottledError
 from webhook.cluster.requests import Request
 from webhook.domain import permits, poolencoding
 from webhook.domain.fleets import granted
@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 EVERY_SECONDS: Final = 10.0
 PATIENCE_SECONDS: Final = 5.0
+THROTTLED_SECONDS: Final = 1.0
+"""Until a shoot that says "later" is asked again, if it does not say how much later."""
 AT_ONCE: Final = 8
 """Shoots that are looked into at the same time, so that one out of reach holds up no other."""
 STATUS: Final = ObjectKey("kube-system", "cluster-autoscaler-status")
@@ -87,20 +89,35 @@ class Shoots:
         async with at_once:
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
-                    await self._look(namespace)
+                    shoot = await self._look(namespace)
             except (ApiError, TimeoutError) as error:
                 self._backed_off.pop(namespace, None)
-                fields = {"namespace": namespace, "error": str(error)}
-                logger.warning("could not look into the shoot", extra=fields)
+                _warn("could not look into the shoot", namespace, error)
+                return
+            if shoot is None:
+                return
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._keep_quotas(shoot, namespace)
+            except (ApiError, TimeoutError) as error:
+                _warn("could not keep the quotas of the shoot", namespace, error)
 
-    async def _look(self, namespace: str) -> None:
+    async def _look(self, namespace: str) -> Client | None:
+        """Note what a shoot says, and give the way into it, if there is one."""
         kubeconfig = await self._kubeconfig(namespace)
-        if not kubeconfig:
-            self._note(namespace, frozenset())
-            return
-        shoot = await self._remotes.client(kubeconfig)
-        self._note(namespace, await _read_status(shoot))
-        await _keep_quotas(shoot, self._wanted_quotas(namespace))
+        shoot = await self._remotes.client(kubeconfig) if kubeconfig else None
+        self._note(namespace, await _read_status(shoot) if shoot else frozenset())
+        return shoot
+
+    async def _keep_quotas(self, shoot: Client, namespace: str) -> None:
+        """Keep the quotas of a shoot; a kind that was defined just now is served in a moment."""
+        while True:
+            try:
+                await _keep_quotas(shoot, self._wanted_quotas(namespace))
+            except ThrottledError as error:
+                await self._clock.sleep(error.retry_after or THROTTLED_SECONDS)
+            else:
+                return
 
     async def _kubeconfig(self, namespace: str) -> str:
         key = ObjectKey(namespace, self._cache.snapshot().options.nodegroups.kubeconfig_secret)
@@ -198,6 +215,10 @@ def make_quota(pool: str, nodes: int) -> Draft:
             "limits": {"resources": {"nodes": str(nodes)}},
         },
     }
+
+
+def _warn(message: str, namespace: str, error: Exception) -> None:
+    logger.warning(message, extra={"namespace": namespace, "error": str(error)})
 
 
 def _status(section: Any) -> str:

@@ -1,10 +1,26 @@
 """What is read in shoots, and what is written there."""
 
-import pytest
+import asyncio
+import base64
 
+import pytest
+from typing_extensions import override
+
+from tests.clocks import FakeClock
+from tests.machines import SHOOT_NAMESPACE
+from tests.scripted import Act, answer, fail, page, scripted
 from tests.unit.controllers.pools.world import KEY, fleet, record, show, zone
-from webhook.controllers.pools.shoots import make_quota, quota_nodes, read_backed_off
+from webhook.cluster.client import Client
+from webhook.controllers.pools.shoots import (
+    EVERY_SECONDS,
+    QUOTAS,
+    Shoots,
+    make_quota,
+    quota_nodes,
+    read_backed_off,
+)
 from webhook.state import fleets
+from webhook.state.snapshot import Snapshot
 
 STATUS = """
 time: 2026-01-01 12:00:00
@@ -41,3 +57,84 @@ def test_a_quota_is_the_maximum_and_the_surge_of_now() -> None:
         "selector": {"matchLabels": {"worker.gardener.cloud/pool": "pool"}},
         "limits": {"resources": {"nodes": "10"}},
     }
+
+
+SECRET = f"/api/v1/namespaces/{SHOOT_NAMESPACE}/secrets/espalier-shoot"
+SAID = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
+OURS = f"{QUOTAS}/espalier-pool"
+GROUP = f"{SHOOT_NAMESPACE}.zone-1"
+
+
+class Round(FakeClock):
+    """Waits for nothing, remembers how long it should have, and ends with the first round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slept: list[float] = []
+        self.is_over = asyncio.Event()
+
+    @override
+    async def sleep(self, delay: float) -> None:
+        if delay == EVERY_SECONDS:
+            self.is_over.set()
+            await super().sleep(delay)
+        self.slept.append(delay)
+
+
+class Lonely:
+    """A cache with one pool in it, and the way into the only shoot there is."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def snapshot(self) -> Snapshot:
+        return show(zone(0, 1))
+
+    async def client(self, kubeconfig: str) -> Client:
+        assert kubeconfig == "a way"
+        return self._client
+
+
+async def look(*listed: Act) -> tuple[Shoots, list[float], list[str]]:
+    """Look into the shoot once; gives how long that waited and what it wrote."""
+    async with scripted() as (script, client):
+        script.play(SECRET, answer({"data": {"kubeconfig": base64.b64encode(b"a way").decode()}}))
+        script.play(SAID, answer({"data": {"status": STATUS}}))
+        script.play(QUOTAS, *listed)
+        script.play(OURS, answer({}))
+        lonely, clock = Lonely(client), Round()
+        shoots = Shoots(client, lonely, lonely, clock)
+        looking = asyncio.create_task(shoots.run())
+        try:
+            await clock.is_over.wait()
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+        return shoots, clock.slept, [each.path for each in script.asked if each.method == "PATCH"]
+
+
+def later(**details: int) -> Act:
+    """Answer as a real API server does for a kind that was defined just now."""
+    return fail(429, "TooManyRequests", "storage is (re)initializing", details=details)
+
+
+@pytest.mark.parametrize(
+    ("listed", "slept", "written"),
+    [
+        pytest.param([page(version="1")], [], [OURS], id="served"),
+        pytest.param([], [], [], id="not served"),
+        pytest.param(
+            [later(retryAfterSeconds=2), later(), page(version="1")],
+            [2.0, 1.0],
+            [OURS],
+            id="served in a moment",
+        ),
+        pytest.param([fail(403, "Forbidden")], [], [], id="forbidden"),
+    ],
+)
+async def test_quotas_are_kept_as_soon_as_they_are_served_and_never_hide_what_is_said(
+    listed: list[Act], slept: list[float], written: list[str]
+) -> None:
+    shoots, waited, wrote = await look(*listed)
+    assert (waited, wrote) == (slept, written)
+    assert shoots.backed_off(GROUP) is True
