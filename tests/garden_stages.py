@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from tests.gardening import ACCOUNT, Beside, make_seed, make_shoot
 from tests.landscapes import REGION
-from tests.schedulers import Scheduling, Stage, connected, create_all, eventually
+from tests.schedulers import Scheduling, Stage, connected, create_all
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey

@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from tests.waiting import eventually
 from webhook.api.crds import definable
 from webhook.cli.dev.server import Server
 from webhook.cli.install import bundle
@@ -73,7 +74,7 @@ class Beside:
         for hooks in ("mutating", "validating"):
             hook = f"{hooks}webhookconfiguration/espalier"
             await self.kubectl("wait", "--for=create", "--timeout=60s", hook)
-            await until(partial(self._points_to_us, hook))
+            await eventually(partial(self._points_to_us, hook))
 
     def _settle(self, settings: dict[str, Any]) -> Path:
         self._settings = settings
@@ -143,16 +144,6 @@ async def beside(
         await found.start({"admission": {"modes": modes}, "seeds": {"autoscalerSeconds": 1}})
         yield found
         await found.stop()
-
-
-async def until(
-    condition: Callable[[], Awaitable[Any]], seconds: float = 45.0, pause: float = 0.2
-) -> Any:
-    """Wait until something holds; what it gives then."""
-    async with asyncio.timeout(seconds):
-        while not (found := await condition()):  # noqa: ASYNC110 - asks another process
-            await asyncio.sleep(pause)
-    return found
 
 
 def unique(prefix: str = "s") -> str:

@@ -206,18 +206,6 @@ class Stage:
         }
 
 
-async def eventually(holds, seconds: float = 30.0) -> None:
-    """Look again until something holds."""
-    async with asyncio.timeout(seconds):
-        while not await _call(holds):  # noqa: ASYNC110 - what a server holds tells no Event
-            await asyncio.sleep(0.05)
-
-
-async def _call(holds):
-    found = holds()
-    return await found if asyncio.iscoroutine(found) else found
-
-
 async def run_explain(
     server: Embedded | Kubernetes, *arguments: str, given: str = ""
 ) -> tuple[int | None, str, str]:

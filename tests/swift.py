@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 from typing_extensions import override
 
-from tests.faults.replicas import eventually
+from tests.waiting import eventually
 from webhook.runtime.clock import SystemClock, Timer
 from webhook.settings import load
 from webhook.wiring.program import Address, Program, connect, greet

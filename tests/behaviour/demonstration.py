@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.landscapes import read
-from tests.schedulers import Stage, eventually
+from tests.schedulers import Stage
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.kinds import KINDS, find_kind

@@ -1,7 +1,7 @@
 """A kind of the test's own, and a cache that follows it on a server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import uuid4
@@ -99,9 +99,3 @@ async def following(
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-
-
-async def eventually(holds: Callable[[], bool], seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110  what memory holds is nobody's event
-            await asyncio.sleep(0.01)

@@ -11,9 +11,10 @@ from uuid import uuid4
 import grpc
 
 from tests.autoscaler import Autoscaler, FakeNode, calling
-from tests.faults.replicas import Replica, eventually
+from tests.faults.replicas import Replica
 from tests.machines import make_class, make_deployment, make_machine, make_set
 from tests.schedulers import create_all
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.crds import crd
 from webhook.api.extensions import Cluster, Worker

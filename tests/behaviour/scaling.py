@@ -15,10 +15,10 @@ from aiohttp import web
 
 from tests import tortoise as rules
 from tests.behaviour.tortoises import AUTOSCALERS, TORTOISES, VPAS, StandIn, playing
-from tests.behaviour.waiting import eventually
+from tests.behaviour.watching import seen
 from tests.faults.proxy import Proxy, proxy
 from tests.faults.replicas import Replica
-from tests.faults.replicas import eventually as until
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
@@ -192,7 +192,7 @@ class Shop:
             return bool(last) and bool(holds(last))
 
         try:
-            await eventually(self.session, self._path(api, plural), one, seconds)
+            await seen(self.session, self._path(api, plural), one, seconds)
         except TimeoutError:
             raise AssertionError(f"{self.namespace}: it did not come to that: {last}") from None
         return last
@@ -265,14 +265,14 @@ class Shop:
         async def put() -> bool:
             return standin.puts[self.namespace] >= last
 
-        await until(put, 60)
+        await eventually(put, 60)
 
     async def until_unlabelled(self, seconds: float = 100) -> None:
         def bare(state: Any) -> bool:
             labels = state[self.namespace]["metadata"].get("labels", {})
             return names.SCALING_NAMESPACE not in labels
 
-        await eventually(self.session, "/api/v1/namespaces", bare, seconds)
+        await seen(self.session, "/api/v1/namespaces", bare, seconds)
 
     async def slots(self) -> Object:
         tortoise = await self.call("GET", self._path(TORTOISES, "tortoises", "cute"))

@@ -8,7 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gardening import Beside, make_set, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_set, make_shoot, ready_seed, unique
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed
@@ -228,7 +229,7 @@ async def test_our_scheduler_binds_through_the_subresource(beside):
         for entry in stored["metadata"]["managedFields"]
     }
     assert ("espalier", "binding") in entries
-    told = await until(lambda: events(beside, name, "SchedulingSuccessful"))
+    told = await eventually(lambda: events(beside, name, "SchedulingSuccessful"))
     assert seed in told[0]
 
 
@@ -238,7 +239,7 @@ async def test_a_shoot_waits_for_a_seed_with_three_zones_and_gets_it(beside):
     await beside.kubectl("label", "seed", f"{seed}-1", f"test={seed}", "--overwrite")
     shoot = make_shoot(schedulerName="espalier", annotations=MULTI_ZONE)
     name = await create(beside, shoot, seed)
-    await until(lambda: events(beside, name, "SchedulingFailed"))
+    await eventually(lambda: events(beside, name, "SchedulingFailed"))
     waiting = await beside.shoot(name)
     assert waiting["status"]["lastOperation"]["state"] == "Pending"
     await ready_seed(beside, f"{seed}-3", "abc")
@@ -272,7 +273,7 @@ async def test_the_last_slot_is_given_once(beside):
         waiting = [shoot for shoot in found if shoot["status"].get("lastOperation")]
         return [*map(str, bound)] if bound and len({*map(str, bound + waiting)}) == 3 else []
 
-    assert len(await until(settled)) == 1
+    assert len(await eventually(settled)) == 1
 
 
 async def test_a_move_that_gardener_refuses_is_told_and_frees_the_slot(beside):
@@ -287,7 +288,7 @@ async def test_a_move_that_gardener_refuses_is_told_and_frees_the_slot(beside):
     await beside.kubectl("label", "seed", f"{seed}-3", f"test={seed}", "--overwrite")
     twin = f"{names.HIGH_AVAILABILITY}={MULTI_ZONE[names.HIGH_AVAILABILITY]}"
     await beside.kubectl("annotate", "shoot", name, HERE, twin)
-    told = await until(lambda: events(beside, name, "SchedulingFailed"))
+    told = await eventually(lambda: events(beside, name, "SchedulingFailed"))
     assert f"refuses seed {seed}-3" in told[0]
     assert (await beside.shoot(name))["spec"]["seedName"] == f"{seed}-1"
     uid = (await beside.shoot(name))["metadata"]["uid"]

@@ -11,7 +11,6 @@ from typing_extensions import override
 from tests.behaviour.following import (
     DEFINITIONS,
     Widget,
-    eventually,
     following,
     install,
     make_kind,
@@ -19,6 +18,7 @@ from tests.behaviour.following import (
     talking,
     uninstall,
 )
+from tests.waiting import eventually
 from webhook.api.core import ConfigMap, Namespace
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import ObjectKey

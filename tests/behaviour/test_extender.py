@@ -8,7 +8,7 @@ import pytest
 
 from tests.behaviour.staging import staged
 from tests.faults.replicas import Replica, running
-from tests.schedulers import eventually
+from tests.waiting import eventually
 from webhook.api.core import ConfigMap
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey

@@ -13,7 +13,7 @@ import pytest
 from tests.behaviour.asking import Place, normalise
 from tests.behaviour.bad_requests import config_map
 from tests.behaviour.records import Record
-from tests.behaviour.waiting import take
+from tests.behaviour.watching import take
 from tests.planes import require_parts
 from webhook.planes.credentials import Keyring, client_context
 from webhook.planes.embedded import Embedded

@@ -15,9 +15,10 @@ import pytest_asyncio
 from tests.behaviour import twins
 from tests.builders import make_cloud_profile, make_seed, make_shoot, make_worker
 from tests.documents import manifests as examples_of_documents
-from tests.gardening import Beside, playing, until
+from tests.gardening import Beside, playing
 from tests.gardening import make_shoot as make_garden_shoot
 from tests.planes import require_parts
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.crds import crd, definable
 from webhook.cli import manifests
@@ -319,7 +320,7 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
             assert (code, complaint) == (0, "")
             await twins.live(beside, NEW)
             with contextlib.suppress(TimeoutError):
-                await until(lambda: twins.are_equal(beside, MET, NEW))
+                await eventually(lambda: twins.are_equal(beside, MET, NEW))
             assert await twins.differences(beside, MET, NEW) == []
             await twins.check_left(beside, rolled)
     finally:

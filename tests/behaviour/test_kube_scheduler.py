@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from tests.behaviour.demonstration import Demonstration
-from tests.schedulers import Stage, connected, define_kinds, eventually
+from tests.schedulers import Stage, connected, define_kinds
+from tests.waiting import eventually
 from webhook.cli.dev import demo
 from webhook.domain.options import Options
 from webhook.planes.ports import free_port

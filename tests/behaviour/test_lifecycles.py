@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.behaviour.waiting import eventually
+from tests.behaviour.watching import seen
 
 pytestmark = pytest.mark.timeout(90)
 MERGE = "application/merge-patch+json"
@@ -47,7 +47,7 @@ async def test_dependents_follow_their_owner(session, maps, make):
     await make("follows", owner)
     await make("stays", owner, other)
     await send(session, "DELETE", f"{maps}/owner")
-    state = await eventually(
+    state = await seen(
         session,
         maps,
         lambda state: "follows" not in state and owners(state["stays"]) == ["other"],
@@ -59,7 +59,7 @@ async def test_orphans_stay(session, maps, make):
     await make("child", await make("owner"))
     _, body = await send(session, "DELETE", f"{maps}/owner", propagationPolicy="Orphan")
     assert body["metadata"]["finalizers"] == ["orphan"]
-    state = await eventually(session, maps, lambda state: "owner" not in state)
+    state = await seen(session, maps, lambda state: "owner" not in state)
     assert owners(state["child"]) == []
 
 
@@ -69,27 +69,27 @@ async def test_a_foreground_deletion_waits_for_its_dependents(session, maps, mak
     await make("free", owner, block=False)
     _, body = await send(session, "DELETE", f"{maps}/owner", propagationPolicy="Foreground")
     assert body["metadata"]["finalizers"] == ["foregroundDeletion"]
-    state = await eventually(
+    state = await seen(
         session,
         maps,
         lambda state: "free" not in state and "deletionTimestamp" in state["held"]["metadata"],
     )
     assert "owner" in state
     await send(session, "PATCH", f"{maps}/held", {"metadata": {"finalizers": None}}, MERGE)
-    await eventually(session, maps, lambda state: not {"owner", "held"} & set(state))
+    await seen(session, maps, lambda state: not {"owner", "held"} & set(state))
 
 
 async def test_dependents_of_nobody_go(session, maps, make):
     uid = "00000000-0000-0000-0000-000000000000"
     await make("lost", {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": uid})
-    await eventually(session, maps, lambda state: "lost" not in state)
+    await seen(session, maps, lambda state: "lost" not in state)
 
 
 async def test_a_namespace_gets_an_account(session, namespace):
     accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
-    await eventually(session, accounts, lambda state: "default" in state)
+    await seen(session, accounts, lambda state: "default" in state)
     await send(session, "DELETE", f"{accounts}/default")
-    await eventually(session, accounts, lambda state: "default" in state)
+    await seen(session, accounts, lambda state: "default" in state)
 
 
 async def test_the_embedded_server_publishes_its_authority(embedded_server):
@@ -131,14 +131,14 @@ async def test_a_namespace_ends_with_its_content(session):
             "field": "metadata.namespace",
         }
     ]
-    await eventually(session, maps, lambda state: set(state) == {"held"}, 40)
+    await seen(session, maps, lambda state: set(state) == {"held"}, 40)
     code, _ = await send(
         session, "PATCH", f"{spaces}/{name}", {"metadata": {"labels": {"a": "b"}}}, MERGE
     )
     assert code == 200
     assert (await send(session, "GET", f"{spaces}/{name}"))[0] == 200
     await send(session, "PATCH", f"{maps}/held", {"metadata": {"finalizers": None}}, MERGE)
-    await eventually(session, spaces, lambda state: name not in state, 40)
+    await seen(session, spaces, lambda state: name not in state, 40)
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
@@ -160,7 +160,7 @@ async def test_nothing_is_created_in_a_namespace_that_is_not_there(session):
 async def pods(session, namespace):
     """Two pods that run and are ready."""
     accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
-    await eventually(session, accounts, lambda state: "default" in state)
+    await seen(session, accounts, lambda state: "default" in state)
     path = f"/api/v1/namespaces/{namespace}/pods"
     running = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     for name in ("a", "b"):
@@ -186,13 +186,11 @@ async def test_evictions_keep_the_budget(session, namespace, pods):
     selector = {"matchLabels": {"app": "x"}}
     budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": selector}}
     await send(session, "POST", budgets, budget)
-    await eventually(
-        session, budgets, lambda state: state["b"]["status"].get("disruptionsAllowed") == 1
-    )
+    await seen(session, budgets, lambda state: state["b"]["status"].get("disruptionsAllowed") == 1)
     code, body = await send(session, "POST", f"{pods}/a/eviction", eviction("a"))
     assert (code, body["status"]) == (201, "Success")
-    await eventually(session, pods, lambda state: "a" not in state)
-    await eventually(
+    await seen(session, pods, lambda state: "a" not in state)
+    await seen(
         session,
         budgets,
         lambda state: (

@@ -18,9 +18,10 @@ from typing_extensions import override
 from tests.autoscaler import Autoscaler
 from tests.behaviour.pooling import DEPLOYMENT, OK, Place, connected, opened
 from tests.faults.proxy import Call, Proxy, proxy
-from tests.faults.replicas import eventually, running
+from tests.faults.replicas import running
 from tests.machines import make_deployment
 from tests.schedulers import create_all
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.cli import main as espalier
 from webhook.cli import plugin

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from tests.behaviour.pooling import DEPLOYMENT, Place, opened
-from tests.faults.replicas import eventually
 from tests.swift import SwiftClock, serving
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.core import ConfigMap
 from webhook.api.decode import convert

@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 
 from tests.faults.callers import REVIEW
-from tests.faults.replicas import eventually
+from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "webhook")

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from tests.behaviour.staging import staged
 from tests.landscapes import ANYWAY, amounts
-from tests.schedulers import eventually
+from tests.waiting import eventually
 from webhook.api.core import ConfigMap, Pod
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey

@@ -16,9 +16,9 @@ import pytest_asyncio
 import yaml
 
 from tests.autoscaler import calling
-from tests.faults.replicas import eventually
 from tests.fleets import Fleet, Moment, Site, site
 from tests.planes import require_parts
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.nodegroups import provider_pb2 as wire
 from webhook.planes.ports import free_port

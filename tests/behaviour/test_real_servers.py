@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from tests.planes import require_parts
+from tests.waiting import eventually
 from webhook.planes.credentials import client_context
 from webhook.planes.errors import PlaneError
 from webhook.planes.kubernetes import Kubernetes
@@ -29,12 +29,6 @@ pytestmark = pytest.mark.timeout(180)
 async def status_of(url: str, context: ssl.SSLContext) -> int:
     async with aiohttp.ClientSession() as session, session.get(url, ssl=context) as response:
         return response.status
-
-
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110  the server tells nobody when it is back
-            await asyncio.sleep(0.1)
 
 
 @pytest.fixture
@@ -198,7 +192,7 @@ async def test_a_server_goes_on_after_a_crash_a_freeze_and_a_restart(own_server)
     own_server.apiserver.pause()
     assert not await answers_ok(f"{own_server.url}/readyz", context)
     own_server.apiserver.resume()
-    await until(lambda: answers_ok(f"{own_server.url}/readyz", context))
+    await eventually(lambda: answers_ok(f"{own_server.url}/readyz", context))
 
     await own_server.etcd.kill()
     with pytest.raises(PlaneError, match="does not run"):

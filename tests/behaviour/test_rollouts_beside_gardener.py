@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.gardening import Beside, make_set, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_set, make_shoot, ready_seed, unique
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.cli.rollout import command
 
@@ -51,7 +52,7 @@ class Set:
             found = await self.condition(names.PROGRESSING)
             return str(found["message"]) if found.get("reason") == reason else ""
 
-        message: str = await until(told, 90)
+        message: str = await eventually(told, 90)
         return message
 
     async def labels(self, ordinal: int) -> dict[str, str] | None:
@@ -66,7 +67,7 @@ class Set:
             counted = (status.get("replicas", 0), status.get("readyReplicas", 0))
             return counted == (replicas, replicas)
 
-        await until(enough, 120)
+        await eventually(enough, 120)
 
     async def rolled(self, before: str = "") -> dict[str, Any]:
         """Wait until every replica has the present templates; give the status."""
@@ -78,7 +79,7 @@ class Set:
             same = current == status.get("updateRevision") and current != before
             return status if current and complete and same else None
 
-        found: dict[str, Any] = await until(ended, 120)
+        found: dict[str, Any] = await eventually(ended, 120)
         return found
 
     async def rollout(self, capsys: Any, action: str, *flags: str) -> tuple[int, str, str]:
@@ -181,7 +182,7 @@ async def _wait_for_the_window(found: Set, capsys: Any) -> None:
     told = await found.says("MaintenanceWindow")
     assert f"the Shoot of {found.name}-2 waits for its maintenance window" in told
     assert re.search(r"which opens at \d{4}-\d\d-\d\dT", told)
-    await until(lambda: _has_revisions(found, capsys, 3))
+    await eventually(lambda: _has_revisions(found, capsys, 3))
     code, _, told = await found.rollout(capsys, "undo")
     assert code == 2
     assert "spec.shootTemplate.spec.kubernetes.version" in told
@@ -253,7 +254,7 @@ async def test_an_autoscaler_takes_a_set_of_gardeners_from_one_to_three_and_back
         placed = [await beside.shoot(each) for each in names_of]
         return all(shoot["spec"].get("seedName", "").startswith(name) for shoot in placed)
 
-    await until(all_placed)
+    await eventually(all_placed)
     told = await beside.get("seedautoscaler", name, GARDEN)
     scaled = {each["type"]: each for each in told["status"]["conditions"]}
     assert scaled[names.ABLE_TO_SCALE]["status"] in ("True", "False")

@@ -19,7 +19,7 @@ import yaml
 
 from tests.behaviour.scaling import GROUP, MEMORY, POLICY, Estate, Shop, estate
 from tests.behaviour.tortoises import AUTOSCALERS, TORTOISES
-from tests.behaviour.waiting import events
+from tests.behaviour.watching import events
 from tests.planes import require_parts
 from webhook.api import names, quantity
 from webhook.cli import manifests

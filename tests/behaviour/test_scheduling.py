@@ -9,7 +9,8 @@ import yaml
 from tests.behaviour.demonstration import SHOOTS, Demonstration
 from tests.behaviour.staging import staged
 from tests.landscapes import ANYWAY, MULTI_ZONE, read
-from tests.schedulers import eventually, run_explain
+from tests.schedulers import run_explain
+from tests.waiting import eventually
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tests.behaviour.bad_requests import MERGE_PATCH
-from tests.behaviour.waiting import events, take
+from tests.behaviour.watching import events, take
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -18,7 +18,7 @@ import aiohttp
 from aiohttp import web
 
 from tests import tortoise as rules
-from tests.behaviour.waiting import events
+from tests.behaviour.watching import events
 from webhook.api import patches
 
 Object = dict[str, Any]

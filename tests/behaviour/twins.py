@@ -4,7 +4,8 @@ import json
 from functools import partial
 from typing import Any, Final
 
-from tests.gardening import SEEDS, Beside, make_seed, make_set, make_shoot, ready_seed, until
+from tests.gardening import SEEDS, Beside, make_seed, make_set, make_shoot, ready_seed
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.planes.registration import DOMAIN, cloud_profile, project
 
@@ -56,7 +57,7 @@ def make(name: str) -> list[dict[str, Any]]:
 async def live(beside: Beside, name: str) -> None:
     """Create one of each kind and change them as people do."""
     for draft in make(name):
-        await until(partial(_creates, beside, draft), 20)
+        await eventually(partial(_creates, beside, draft), 20)
     for kind, namespace in KINDS.items():
         where = ("-n", namespace) if namespace else ()
         await beside.kubectl("label", kind, name, *where, "team=blue")
@@ -77,12 +78,12 @@ async def roll(beside: Beside) -> str:
     await ready_seed(beside, f"{ROLLED}-parent")
     draft = make_set(ROLLED, f"{ROLLED}-parent", 1, **{names.ROLLOUT: "true"})
     await beside.kubectl("create", "-f", "-", input=draft)
-    await until(lambda: _is_recorded(beside), 120)
+    await eventually(lambda: _is_recorded(beside), 120)
     pool = "/spec/shootTemplate/spec/provider/workers/0/labels"
     change = json.dumps([{"op": "add", "path": pool, "value": {"rolled": "yes"}}])
     where = ("managedseedset", ROLLED, "-n", "garden", "--type=json", "-p", change)
     await beside.kubectl("patch", *where)
-    await until(lambda: _is_rolled(beside), 120)
+    await eventually(lambda: _is_rolled(beside), 120)
     return ROLLED
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.faults.replicas import eventually
+from tests.waiting import eventually
 
 REVIEW: dict[str, Any] = {
     "apiVersion": "admission.k8s.io/v1",

@@ -1,7 +1,7 @@
 """Knowing that an API server calls our webhooks: it refuses what we refuse."""
 
 from tests.builders import make_shoot, make_worker
-from tests.faults.replicas import eventually
+from tests.waiting import eventually
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot

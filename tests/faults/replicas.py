@@ -4,24 +4,17 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from tests.waiting import eventually
+
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60.0
-
-
-async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
-    """Wait until something holds; processes tell nobody when they have changed."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if await holds():
-                return
-            await asyncio.sleep(0.02)
 
 
 class Replica:

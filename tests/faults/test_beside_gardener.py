@@ -11,8 +11,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.gardening import Beside, make_shoot, ready_seed, unique, until
+from tests.gardening import Beside, make_shoot, ready_seed, unique
 from tests.reviews import make_review
+from tests.waiting import eventually
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
@@ -92,7 +93,7 @@ async def test_an_outage_of_gardener_ends_by_itself(beside, how):
     began = time.monotonic()
     try:
         # Watches notice one after the other.
-        await until(lambda: _names_stale(beside), OUTAGE_SECONDS + 80)
+        await eventually(lambda: _names_stale(beside), OUTAGE_SECONDS + 80)
         # Whether there is such a set nobody can say: that is our fault, and no refusal.
         assert (await judged(beside, make_autoscaler()))[0] == 503
         # What kube-apiserver serves itself goes on, our own kinds among it.
@@ -104,12 +105,12 @@ async def test_an_outage_of_gardener_ends_by_itself(beside, how):
             await process.start()
         else:
             process.resume()
-    await until(lambda: _names_nothing(beside), 90)
-    told = await until(lambda: _refusal(beside), 60)
+    await eventually(lambda: _names_nothing(beside), 90)
+    told = await eventually(lambda: _refusal(beside), 60)
     assert "spec.scaleTargetRef.name" in told
     shoot = make_shoot(schedulerName="espalier", seedSelector={"matchLabels": {"test": seed}})
-    await until(lambda: _create(beside, shoot), 60)
-    await until(lambda: is_placed(beside, shoot["metadata"]["name"]), 60)
+    await eventually(lambda: _create(beside, shoot), 60)
+    await eventually(lambda: is_placed(beside, shoot["metadata"]["name"]), 60)
     again = await lists(beside) - before
     assert {kind: count for kind, count in again.items() if count > 1} == {}
 
@@ -149,7 +150,7 @@ class Arrivals:
 
         async def create() -> None:
             for shoot in left:
-                await until(partial(self._is_created, shoot), 300)
+                await eventually(partial(self._is_created, shoot), 300)
                 self._there += 1
                 if self._there * 2 >= len(self._shoots):
                     self.half_are_there.set()
@@ -196,7 +197,7 @@ async def test_placements_survive_a_gardener_that_dies_midway(beside):
         bound = [each for each in mine if each["spec"].get("seedName")]
         return bound if len(bound) == SHOOTS else []
 
-    bound = await until(placed, 1200 if SOAK else 120, 1.0)
+    bound = await eventually(placed, 1200 if SOAK else 120, 1.0)
     counted = Counter(shoot["spec"]["seedName"] for shoot in bound)
     assert counted == dict.fromkeys(seeds, room)
 
@@ -238,7 +239,7 @@ async def test_a_missing_right_is_named_once_and_costs_only_what_needs_it(beside
         await ready_seed(beside, seed)
         shoot = make_shoot(schedulerName="espalier", seedSelector={"matchLabels": {"test": seed}})
         await beside.kubectl("create", "-f", "-", input=shoot)
-        await until(lambda: is_placed(beside, shoot["metadata"]["name"]), 60)
+        await eventually(lambda: is_placed(beside, shoot["metadata"]["name"]), 60)
         said = (await beside.said()).rpartition("beside a Gardener")[0].rpartition("stopped (")[2]
         lines = [line for line in said.splitlines() if "quotas" in line and "forbidden" in line]
         assert len(lines) == 1

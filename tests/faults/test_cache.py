@@ -13,7 +13,6 @@ from typing_extensions import override
 
 from tests.behaviour.following import (
     Widget,
-    eventually,
     following,
     install,
     make_kind,
@@ -23,6 +22,7 @@ from tests.behaviour.following import (
 )
 from tests.faults.chaos import chaos
 from tests.planes import require_parts
+from tests.waiting import eventually
 from webhook.api.kinds import Kind
 from webhook.api.meta import ObjectKey
 from webhook.cluster.cache import Cache

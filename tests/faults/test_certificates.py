@@ -12,7 +12,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tests.faults.callers import Callers
-from tests.faults.replicas import Replica, eventually, running
+from tests.faults.replicas import Replica, running
+from tests.waiting import eventually
 from webhook.api.meta import ObjectKey
 from webhook.cluster import config
 from webhook.cluster.client import Client

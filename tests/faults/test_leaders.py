@@ -15,9 +15,10 @@ from uuid import uuid4
 import pytest
 
 from tests.faults.proxy import Call, Proxy, proxy
-from tests.faults.replicas import Replica, eventually, running
+from tests.faults.replicas import Replica, running
 from tests.landscapes import raw_seed, raw_shoot
 from tests.schedulers import create_all, define_kinds
+from tests.waiting import eventually
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.core import Lease, Namespace
 from webhook.api.kinds import kind_of_model

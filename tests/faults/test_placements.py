@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 
 from tests.landscapes import raw_shoot
-from tests.schedulers import Stage, connected, define_kinds, eventually
+from tests.schedulers import Stage, connected, define_kinds
+from tests.waiting import eventually
 from webhook.api.core import Lease
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey

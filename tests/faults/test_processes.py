@@ -18,7 +18,8 @@ from tests.builders import make_cloud_profile, make_shoot
 from tests.faults.callers import REVIEW
 from tests.faults.conftest import CRDS
 from tests.faults.registered import until_registered
-from tests.faults.replicas import ROOT, Replica, eventually, running
+from tests.faults.replicas import ROOT, Replica, running
+from tests.waiting import eventually
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.core import Lease
 from webhook.api.kinds import kind_of_model

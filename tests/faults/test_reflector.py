@@ -19,7 +19,6 @@ from tests.behaviour.following import (
     DEFINITIONS,
     Widget,
     define,
-    eventually,
     following,
     install,
     make_kind,
@@ -29,6 +28,7 @@ from tests.behaviour.following import (
 )
 from tests.faults.meddling import lists, meddling, streams, watches
 from tests.scripted import Act, bookmark, event, fail, say, status, stream
+from tests.waiting import eventually
 from webhook.api.core import APIService, ConfigMap, Namespace
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import ObjectKey

@@ -23,12 +23,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from tests.builders import make_shoot
 from tests.faults.meddling import Meddler, meddling
 from tests.faults.registered import BAD, until_registered
-from tests.faults.replicas import eventually
 from tests.faults.witness import Witness, witnessing
 from tests.mounts import Mount
 from tests.reviews import make_review
 from tests.scripted import fail
 from tests.swift import Served, SwiftClock, serving
+from tests.waiting import eventually
 from webhook.api.core import (
     Secret,
 )

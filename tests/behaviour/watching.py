@@ -11,7 +11,7 @@ Object = dict[str, Any]
 State = Mapping[str, Object]
 
 
-async def eventually(
+async def seen(
     session: aiohttp.ClientSession,
     path: str,
     holds: Callable[[State], object],
