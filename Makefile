@@ -23,15 +23,12 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup ## a living landscape on this machine (Ctrl-C stops it)
 	@$(BIN)/espalier dev
 
-# Six programs share the machine in these suites: what fails is tried once more, and named at the end.
-TWICE := --reruns 1 --reruns-delay 5
-
 test: setup ## every test that can run here
 	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory real; fi
 	@status=0; \
 	$(BIN)/python -m pytest -n auto --durations=10 tests/unit tests/properties || status=1; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not alone" $(TWICE) --durations=20 tests/behaviour tests/faults || status=1; \
-	$(BIN)/python -m pytest -m alone $(TWICE) --durations=10 tests/behaviour tests/faults || status=1; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not alone" --durations=20 tests/behaviour tests/faults || status=1; \
+	$(BIN)/python -m pytest -m alone --durations=10 tests/behaviour tests/faults || status=1; \
 	exit $$status
 
 real: setup ## build the real control planes from their Go modules, once

@@ -58,11 +58,8 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
-    """Say last of all why a test needed its second try, and what was not run and how it would."""
+    """Say last of all what was not run and how to include it."""
     yield
-    for report in terminalreporter.stats.get("rerun", ()):
-        terminalreporter.section(f"failed once: {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext)
     lines = not_run(terminalreporter.stats.get("skipped", ()))
     if lines:
         terminalreporter.section("not run")
