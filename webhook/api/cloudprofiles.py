@@ -104,7 +104,8 @@ class ProfileControlPlane(Model):
     allow_zone_pinning: Annotated[bool, says("whether shoots may choose zones of the seed")] = False
 
 
-class CloudProfileSpec(Model):
+# Weak references are there for what domain.quota works out of it; msgspec wants gc beside them.
+class CloudProfileSpec(Model, gc=True, weakref=True):
     """Everything that an infrastructure offers."""
 
     type: Annotated[str, says("the infrastructure, e.g. aws")] = ""

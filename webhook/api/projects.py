@@ -56,7 +56,8 @@ class QuotaSpec(Model):
     cluster_lifetime_days: Annotated[Int32 | None, says("days until a Shoot is deleted")] = None
 
 
-class Quota(Object):
+# Weak references are there for what domain.quota works out of it; msgspec wants gc beside them.
+class Quota(Object, gc=True, weakref=True):
     """A limit on what shoots may use together."""
 
     spec: QuotaSpec = QuotaSpec()
