@@ -1,14 +1,12 @@
 """Servers with the same TLS: a bare endpoint that reads a body, and ours without and with policies.
 
-Run as a process of its own: python -m benchmarks._doors bare|ours|full. It prints its port, and
-when its standard input closes, the processor seconds that it took.
+Run as a process of its own: python -m benchmarks._doors bare|ours|full FOLDER. It prints its port
+and serves until its standard input closes.
 """
 
 import asyncio
 import gc
-import os
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -42,15 +40,15 @@ ANSWER = (
 )
 
 
-def bare() -> web.Application:
+def bare(path: str, answer: bytes) -> web.Application:
     """Read the body, decode nothing, answer what the other one answers."""
 
     async def handle(request: web.Request) -> web.Response:
         await request.read()
-        return web.Response(body=ANSWER, content_type="application/json")
+        return web.Response(body=answer, content_type="application/json")
 
     app = web.Application(client_max_size=MAX_BODY)
-    app.router.add_post("/validate", handle)
+    app.router.add_post(path, handle)
     return app
 
 
@@ -60,7 +58,7 @@ def ours(metrics: Metrics, table: Table, memory: Memory | None = None) -> web.Ap
     cache = Cache(cast("Client", None), [], clock, memory=memory)
     cache._synced.set()  # there is nothing to fill it with
     services = Services(cache, table, metrics, Traffic(clock, 500))
-    return build_app(services, ("admission",))
+    return build_app(services, ["admission"])
 
 
 def landscape() -> Memory:
@@ -76,34 +74,28 @@ def landscape() -> Memory:
     return memory
 
 
-async def serve(which: str, certificates: Path) -> None:
+async def serve(app: web.Application, folder: Path) -> None:
+    """Print a port and serve there, with a certificate that the folder's authority vouches for."""
     now = datetime.now(UTC)
     authority = Authority.create("bench", now)
-    (certificates / AUTHORITY_FILE).write_bytes(authority.certificate)
+    (folder / AUTHORITY_FILE).write_bytes(authority.certificate)
     context = ServingContext(authority.sign_server(["localhost"], now)).context
-    metrics = Metrics()
-    if which == "bare":
-        app = bare()
-    elif which == "ours":
-        app = ours(metrics, Table(()))
-    else:
-        app = ours(metrics, TABLE, landscape())
-    loop = asyncio.get_running_loop()
     async with listening(app, "127.0.0.1", 0, context) as port:
         print(port, flush=True)
-        started = time.process_time()
-        if which == "bare":
-            await loop.run_in_executor(None, sys.stdin.read)
-        else:
-            beat = pulse.watch_loop(SystemClock(), metrics)
-            async with background("pulse", beat):
-                with pulse.watching_gc(metrics):
-                    await loop.run_in_executor(None, sys.stdin.read)
-        print(time.process_time() - started, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+async def main(which: str, folder: Path) -> None:
+    if which == "bare":
+        await serve(bare("/validate", ANSWER), folder)
+        return
+    metrics = Metrics()
+    app = ours(metrics, TABLE, landscape()) if which == "full" else ours(metrics, Table(()))
+    async with background("pulse", pulse.watch_loop(SystemClock(), metrics)):
+        with pulse.watching_gc(metrics):
+            await serve(app, folder)
 
 
 if __name__ == "__main__":
     logs.configure("json", "info")
-    if len(cores := sorted(os.sched_getaffinity(0))) > 1:
-        os.sched_setaffinity(0, cores[:1])
-    uvloop.run(serve(sys.argv[1], Path(sys.argv[2])))
+    uvloop.run(main(sys.argv[1], Path(sys.argv[2])))

@@ -4,11 +4,8 @@ Run as a process of its own: python -m benchmarks._extender_door bare|ours FOLDE
 port and serves until its standard input closes.
 """
 
-import asyncio
 import json
-import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -16,7 +13,7 @@ from typing import Any, cast
 import uvloop
 from aiohttp import web
 
-from benchmarks._load import AUTHORITY_FILE
+from benchmarks import _doors
 from benchmarks.scheduling import NAMES, make_arrivals, make_landscape
 from webhook.admission.engine import Table
 from webhook.api.shoots import Shoot
@@ -28,11 +25,7 @@ from webhook.runtime.metrics import Metrics
 from webhook.server.app import Services, build_app
 from webhook.server.authentication import Authenticator
 from webhook.server.extender import Extender
-from webhook.server.listeners import listening
-from webhook.server.middleware import MAX_BODY
 from webhook.server.traffic import Traffic
-from webhook.tls.authority import Authority
-from webhook.tls.serving import ServingContext
 
 SHOOTS = 20_000
 WAITING = 50
@@ -46,17 +39,10 @@ class _Silent:
 
 
 def bare() -> web.Application:
-    """Read the names and answer them all."""
+    """Answer all the names without a look at the body."""
     names = [f"seed-{index:04}" for index in range(NAMES)]
     answer = json.dumps({"NodeNames": names, "FailedNodes": {}, "Error": ""}).encode()
-
-    async def handle(request: web.Request) -> web.Response:
-        await request.read()
-        return web.Response(body=answer, content_type="application/json")
-
-    app = web.Application(client_max_size=MAX_BODY)
-    app.router.add_post("/scheduler/filter", handle)
-    return app
+    return _doors.bare("/scheduler/filter", answer)
 
 
 def ours() -> web.Application:
@@ -72,22 +58,13 @@ def ours() -> web.Application:
     extending = Extending(nobody, cache, nobody, cast("Any", _Silent()))
     extender = Extender(cache, extending, Authenticator(nobody, cache, clock))
     services = Services(cache, Table(()), Metrics(), Traffic(clock, 500), extender)
-    return build_app(services, ("extender",))
+    return build_app(services, ["extender"])
 
 
-async def serve(which: str, folder: Path) -> None:
-    now = datetime.now(UTC)
-    authority = Authority.create("bench", now)
-    (folder / AUTHORITY_FILE).write_bytes(authority.certificate)
-    context = ServingContext(authority.sign_server(["localhost"], now)).context
-    app = bare() if which == "bare" else ours()
-    async with listening(app, "127.0.0.1", 0, context) as port:
-        print(port, flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+async def main(which: str, folder: Path) -> None:
+    await _doors.serve(bare() if which == "bare" else ours(), folder)
 
 
 if __name__ == "__main__":
     logs.configure("json", "info")
-    if len(cores := sorted(os.sched_getaffinity(0))) > 1:
-        os.sched_setaffinity(0, cores[:1])
-    uvloop.run(serve(sys.argv[1], Path(sys.argv[2])))
+    uvloop.run(main(sys.argv[1], Path(sys.argv[2])))

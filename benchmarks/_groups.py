@@ -184,7 +184,10 @@ async def load(port: str, shoots: int, folder: Path) -> None:
         )
         credentials = grpc.ssl_channel_credentials(authority, pair.key, pair.certificate)
         channels.append(grpc.aio.secure_channel(f"127.0.0.1:{port}", credentials))
-    stubs: list[Any] = [CloudProviderStub(channel) for channel in channels]
+    stubs: list[Any] = [
+        CloudProviderStub(channel)  # type: ignore[no-untyped-call]  # as grpc generates it
+        for channel in channels
+    ]
     await asyncio.gather(*(stub.Refresh(wire.RefreshRequest()) for stub in stubs))
     await asyncio.gather(*(stub.NodeGroups(wire.NodeGroupsRequest()) for stub in stubs))
     print("connected", flush=True)
@@ -194,7 +197,7 @@ async def load(port: str, shoots: int, folder: Path) -> None:
     seconds = time.perf_counter() - started
     print(json.dumps({"calls": sum(counts), "seconds": seconds}), flush=True)
     for channel in channels:
-        await channel.close()
+        await channel.close(None)
 
 
 if __name__ == "__main__":

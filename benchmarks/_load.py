@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
+from typing_extensions import override
 
 from benchmarks._shoots import make_shoot
 
@@ -80,11 +81,13 @@ class Caller(asyncio.Protocol):
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._transport: asyncio.Transport | None = None
 
+    @override
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self._sent = time.perf_counter()
         transport.write(self._request)
 
+    @override
     def data_received(self, data: bytes) -> None:
         if self._length == 0:
             head, _, _ = data.partition(b"\r\n\r\n")
@@ -109,6 +112,7 @@ class Caller(asyncio.Protocol):
             elif not self.done.done():
                 self.done.set_result(None)
 
+    @override
     def connection_lost(self, error: Exception | None) -> None:
         if not self.done.done():
             self.done.set_exception(error or ConnectionError("the server closed the connection"))

@@ -4,19 +4,32 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple, TypeAlias
 
 from benchmarks._load import AUTHORITY_FILE
 from webhook.tls.authority import Authority
 
-CONNECTIONS = 10
+Found: TypeAlias = dict[str, float]
+Rounds: TypeAlias = dict[str, list[Found]]
 
 
-def door(name: str, folder: str) -> tuple[str, ...]:
-    """Name the command for one of the servers of `benchmarks._doors`, which certify themselves."""
-    return sys.executable, "-m", "benchmarks._doors", name, folder
+class Load(NamedTuple):
+    """What a server has to stand: reviews of Shoots, updates or else creates."""
+
+    seconds: float = 3.0
+    connections: int = 10
+    update: bool = True
+
+
+def door(name: str, folder: str, module: str = "_doors") -> tuple[str, ...]:
+    """Name the command for one of our servers in Python, which certify themselves."""
+    return sys.executable, "-m", f"benchmarks.{module}", name, folder
 
 
 def certify(folder: Path) -> None:
@@ -32,10 +45,38 @@ def certify(folder: Path) -> None:
         (folder / name).write_bytes(content)
 
 
-async def measure(
-    command: Sequence[str], folder: str, seconds: float, port: str = ""
-) -> dict[str, float]:
-    """Start a server, send it updates of Shoots, and stop it; it prints its port if it has none."""
+async def in_turn(
+    rounds: int, doors: Iterable[str], measure: Callable[[str], Awaitable[Found]]
+) -> Rounds:
+    """Measure all doors in each round, so that what else the machine does meets all alike."""
+    measured: Rounds = {door: [] for door in doors}
+    for _ in range(rounds):
+        for door, found in measured.items():
+            found.append(await measure(door))
+    return measured
+
+
+def beside(measured: Rounds, ours: str, theirs: str, what: str) -> float:
+    """Compare two doors round by round; the ratio in the middle counts."""
+    pairs = zip(measured[ours], measured[theirs], strict=True)
+    return median(one[what] / other[what] for one, other in pairs)
+
+
+async def measure(command: Sequence[str], folder: str, load: Load, port: str = "") -> Found:
+    """Start a server, put it under load, and stop it."""
+    async with serving(command, port) as (pid, open_port):
+        before, began = _processor_seconds(pid), time.perf_counter()
+        found = await _send(open_port, folder, load)
+        used, elapsed = _processor_seconds(pid) - before, time.perf_counter() - began
+    # Processor time tells the same on a machine that others use, too.
+    found["server_busy"] = round(used / elapsed, 2)
+    found["server_microseconds"] = round(used / found["answers"] * 1e6, 1)
+    return found
+
+
+@asynccontextmanager
+async def serving(command: Sequence[str], port: str = "") -> AsyncIterator[tuple[int, str]]:
+    """Run a server, and give its process and port; it prints the port if it was given none."""
     server = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -49,25 +90,20 @@ async def measure(
             await _until_open(int(port))
         else:
             port = (await server.stdout.readline()).decode().strip()
-        before = _processor_seconds(server.pid)
-        found = await _load(port, folder, seconds)
-        used = _processor_seconds(server.pid) - before
+        yield server.pid, port
     finally:
         server.kill()
         await server.communicate()
-    # Processor time tells the same on a machine that others use, too.
-    found["server_microseconds"] = round(used / found["answers"] * 1e6, 1)
-    return found
 
 
-async def _load(port: str, folder: str, seconds: float) -> dict[str, float]:
+async def _send(port: str, folder: str, load: Load) -> Found:
     client = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks._load", port, folder),
-        *(str(seconds), str(CONNECTIONS), "update"),
+        *(str(load.seconds), str(load.connections), *(("update",) if load.update else ())),
         stdout=asyncio.subprocess.PIPE,
     )
     said, _ = await client.communicate()
-    found: dict[str, float] = json.loads(said)
+    found: Found = json.loads(said)
     found["rate"] = round(found["rate"], 1)
     return found
 

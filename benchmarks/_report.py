@@ -28,10 +28,9 @@ def _section(result: dict[str, Any]) -> Iterator[str]:
         yield f"Not run: {reason}.\n"
         return
     where = result.get("on", {})
-    yield (
-        f"{result['at'][:10]}, {result['rounds']} rounds, Python {where.get('python', '?')} on "
-        f"{where.get('cores', '?')} cores.\n\n"
-    )
+    rounds = "1 round" if result["rounds"] == 1 else f"{result['rounds']} rounds"
+    python, cores = where.get("python", "?"), where.get("cores", "?")
+    yield f"{result['at'][:10]}, {rounds}, Python {python} on {cores} cores.\n\n"
     yield "| figure | value | aim | met |\n|---|---|---|---|\n"
     for figure in result.get("figures", ()):
         met = "yes" if figure["met"] else "**no**"

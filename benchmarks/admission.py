@@ -10,9 +10,10 @@ from statistics import median
 from typing import Any
 
 from benchmarks import _measured
+from benchmarks._measured import Found, Load, Rounds
 
 NAME = "admission"
-SECONDS = 3.0
+LOAD = Load()
 BESIDE_BARE = (0.45, 0.55)
 BESIDE_GO = (1.2, 1.5)
 """What is needed, and what is aimed at."""
@@ -39,10 +40,7 @@ def _build(folder: Path) -> Path | None:
 
 async def _run(rounds: int, peer: Path | None) -> dict[str, Any]:
     doors = ("bare", "full", *(("go",) if peer is not None else ()))
-    measured: dict[str, list[dict[str, float]]] = {door: [] for door in doors}
-    for _ in range(rounds):
-        for door in doors:
-            measured[door].append(await _measure(door, peer))
+    measured = await _measured.in_turn(rounds, doors, lambda door: _measure(door, peer))
     figures = [_beside(measured, "bare", "a bare endpoint", BESIDE_BARE)]
     if peer is not None:
         figures += [_beside(measured, "go", "a handler in Go", BESIDE_GO), _slowest(measured)]
@@ -55,12 +53,9 @@ async def _run(rounds: int, peer: Path | None) -> dict[str, Any]:
     }
 
 
-def _beside(
-    measured: dict[str, list[dict[str, float]]], other: str, said: str, wanted: tuple[float, float]
-) -> dict[str, Any]:
+def _beside(measured: Rounds, other: str, said: str, wanted: tuple[float, float]) -> dict[str, Any]:
     least, aim = wanted
-    pairs = zip(measured["full"], measured[other], strict=True)
-    ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in pairs)
+    ratio = _measured.beside(measured, "full", other, "rate")
     return {
         "what": f"/validate with every policy beside {said}, requests per second",
         "value": round(ratio, 3),
@@ -69,7 +64,7 @@ def _beside(
     }
 
 
-def _slowest(measured: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+def _slowest(measured: Rounds) -> dict[str, Any]:
     ours, theirs = (median(each["p99_ms"] for each in measured[door]) for door in ("full", "go"))
     return {
         "what": "99th percentile of the time to an answer beside the handler in Go's",
@@ -79,11 +74,11 @@ def _slowest(measured: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
     }
 
 
-async def _measure(door: str, peer: Path | None) -> dict[str, float]:
+async def _measure(door: str, peer: Path | None) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         if door != "go":
-            return await _measured.measure(_measured.door(door, folder), folder, SECONDS)
+            return await _measured.measure(_measured.door(door, folder), folder, LOAD)
         certificates = Path(folder)
         _measured.certify(certificates)
         command = (str(peer), str(certificates / "tls.crt"), str(certificates / "tls.key"))
-        return await _measured.measure(command, folder, SECONDS)
+        return await _measured.measure(command, folder, LOAD)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import ssl
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import Any
 
 import aiohttp
 
+from benchmarks import _measured
 from benchmarks._extender_door import WAITING
 from benchmarks._load import AUTHORITY_FILE
+from benchmarks._measured import Found
 from benchmarks.scheduling import NAMES
 
 NAME = "extender"
@@ -28,13 +29,9 @@ def run(rounds: int) -> dict[str, Any]:
 
 
 async def _run(rounds: int) -> dict[str, Any]:
-    measured: dict[str, list[dict[str, float]]] = {door: [] for door in DOORS}
-    for _ in range(rounds):
-        for door in DOORS:
-            measured[door].append(await _measure(door))
+    measured = await _measured.in_turn(rounds, DOORS, _measure)
     p99 = median(each["p99_ms"] for each in measured["ours"])
-    pairs = zip(measured["ours"], measured["bare"], strict=True)
-    multiple = median(ours["p50_ms"] / bare["p50_ms"] for ours, bare in pairs)
+    multiple = _measured.beside(measured, "ours", "bare", "p50_ms")
     return {
         "measured": measured,
         "figures": [
@@ -54,17 +51,11 @@ async def _run(rounds: int) -> dict[str, Any]:
     }
 
 
-async def _measure(door: str) -> dict[str, float]:
+async def _measure(door: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "benchmarks._extender_door", door, folder),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        assert server.stdout is not None
-        port = int(await server.stdout.readline())
-        waits = await _ask(port, Path(folder))
-        await server.communicate(b"")
+        command = _measured.door(door, folder, "_extender_door")
+        async with _measured.serving(command) as (_, port):
+            waits = await _ask(port, Path(folder))
     waits.sort()
     return {
         "p50_ms": round(median(waits) * 1e3, 2),
@@ -72,7 +63,7 @@ async def _measure(door: str) -> dict[str, float]:
     }
 
 
-async def _ask(port: int, folder: Path) -> list[float]:
+async def _ask(port: str, folder: Path) -> list[float]:
     context = ssl.create_default_context(cafile=str(folder / AUTHORITY_FILE))
     url = f"https://localhost:{port}/scheduler/filter"
     bodies = [_body(index) for index in range(WAITING)]

@@ -6,19 +6,19 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import Any
 
 import msgspec
 
 from benchmarks import _measured
+from benchmarks._measured import Found, Load
 from tests.landscapes import read
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.kinds import KINDS
-from webhook.api.meta import Draft
+from webhook.api.meta import Draft, Object
 from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
@@ -37,7 +37,7 @@ SIZES = ((500, 10_000, 250.0), (500, 100_000, 2_000.0))
 REGIONS = ("eu-west-1", "eu-central-1", "us-east-1", "us-west-2", "ap-south-1", "ap-northeast-1")
 ASKS = 2_000
 PEER_SECONDS = 5.0
-LOAD_SECONDS = 3.0
+LOAD = Load()
 BESIDE_WEBHOOK = 2.0
 
 
@@ -75,7 +75,9 @@ def _ours(landscape: Draft) -> float:
     scheduling = SchedulingOptions(profile="gardener", strategy="MinimalDistance")
     options = Options(beside_gardener=True, scheduling=scheduling)
     memory = Memory([kind.model for kind in KINDS], options=options)
-    models = {"seeds": Seed, "shoots": Shoot, "cloudProfiles": CloudProfile, "projects": Project}
+    models: dict[str, type[Object]] = {
+        "seeds": Seed, "shoots": Shoot, "cloudProfiles": CloudProfile, "projects": Project,
+    }  # fmt: skip
     for name, model in models.items():
         for raw in landscape[name]:
             found = read(model, raw)
@@ -208,12 +210,13 @@ def _shoot(name: str, chance: Random, seed: str = "") -> Draft:
 
 async def _validate(peer: Path, rounds: int) -> dict[str, Any]:
     """Our whole table beside a controller-runtime webhook that checks worker pools alone."""
-    measured: dict[str, list[dict[str, float]]] = {"ours": [], "controller-runtime": []}
-    for _ in range(rounds):
-        measured["ours"].append(await _serve_ours())
-        measured["controller-runtime"].append(await _serve_theirs(peer))
-    pairs = zip(measured["ours"], measured["controller-runtime"], strict=True)
-    ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in pairs)
+    theirs = "controller-runtime"
+
+    def measure(door: str) -> Awaitable[Found]:
+        return _serve_theirs(peer) if door == theirs else _serve_ours()
+
+    measured = await _measured.in_turn(rounds, ("ours", theirs), measure)
+    ratio = _measured.beside(measured, "ours", theirs, "rate")
     return {
         "measured": measured,
         "figure": {
@@ -225,14 +228,14 @@ async def _validate(peer: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-async def _serve_ours() -> dict[str, float]:
+async def _serve_ours() -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        return await _measured.measure(_measured.door("full", folder), folder, LOAD_SECONDS)
+        return await _measured.measure(_measured.door("full", folder), folder, LOAD)
 
 
-async def _serve_theirs(peer: Path) -> dict[str, float]:
+async def _serve_theirs(peer: Path) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         _measured.certify(Path(folder))
         port = str(free_port())
         command = (str(peer), "webhook", folder, port)
-        return await _measured.measure(command, folder, LOAD_SECONDS, port)
+        return await _measured.measure(command, folder, LOAD, port)

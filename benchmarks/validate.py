@@ -1,19 +1,16 @@
 """What /validate costs beside an endpoint that only reads the body, with the same TLS."""
 
 import asyncio
-import json
-import sys
 import tempfile
-import time
-from statistics import median
 from typing import Any
 
-NAME = "validate"
-SECONDS = 3.0
-CONNECTIONS = 16
-AIM = 0.5
+from benchmarks import _measured
+from benchmarks._measured import Found, Load
 
+NAME = "validate"
 DOORS = ("bare", "ours")
+LOAD = Load(connections=16, update=False)
+AIM = 0.5
 
 
 def run(rounds: int) -> dict[str, Any]:
@@ -22,14 +19,8 @@ def run(rounds: int) -> dict[str, Any]:
 
 
 async def _run(rounds: int) -> dict[str, Any]:
-    measured: dict[str, list[dict[str, float]]] = {door: [] for door in DOORS}
-    for _ in range(rounds):
-        for door in DOORS:
-            measured[door].append(await _measure(door))
-    ratio = median(
-        ours["rate"] / bare["rate"]
-        for ours, bare in zip(measured["ours"], measured["bare"], strict=True)
-    )
+    measured = await _measured.in_turn(rounds, DOORS, _measure)
+    ratio = _measured.beside(measured, "ours", "bare", "rate")
     return {
         "measured": measured,
         "review_bytes": measured["ours"][0]["bytes"],
@@ -44,28 +35,6 @@ async def _run(rounds: int) -> dict[str, Any]:
     }
 
 
-async def _measure(door: str) -> dict[str, float]:
+async def _measure(door: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        server = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "benchmarks._doors", door, folder),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        assert server.stdin is not None
-        assert server.stdout is not None
-        port = (await server.stdout.readline()).decode().strip()
-        started = time.perf_counter()
-        client = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "benchmarks._load", port, folder),
-            *(str(SECONDS), str(CONNECTIONS)),
-            stdout=asyncio.subprocess.PIPE,
-        )
-        said, _ = await client.communicate()
-        elapsed = time.perf_counter() - started
-        rest, _ = await server.communicate(b"")
-    found: dict[str, float] = json.loads(said)
-    # Processor time tells the same on a machine that others use, too.
-    found["server_busy"] = round(float(rest) / elapsed, 2)
-    found["server_microseconds"] = round(float(rest) / found["answers"] * 1e6, 1)
-    found["rate"] = round(found["rate"], 1)
-    return found
+        return await _measured.measure(_measured.door(door, folder), folder, LOAD)
