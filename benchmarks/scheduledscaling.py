@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from tests.behaviour.scaling import GROUP, tortoise_definition
 from tests.behaviour.tortoises import AUTOSCALERS, TORTOISES
-from tests.behaviour.waiting import events
+from tests.behaviour.watching import events
 from tests.clocks import FakeClock
 from tests.gardens import Rules
 from tests.scalings import MODELS, ROWS, SHOP, make_autoscaler, make_definition, make_tortoise
