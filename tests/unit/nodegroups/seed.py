@@ -121,6 +121,8 @@ class SeedServer(Replica):
         self.memory = Memory(FOLLOWED, options=options or Options())
         self.seed = seed
         self.is_away = False
+        self.earlier: dict[type[Object], Page] = {}
+        """Lists that were read before what happened since, each given once."""
         self.views = Views(self, clock)
         self.views.follow()
         client: Any = self
@@ -167,6 +169,8 @@ class SeedServer(Replica):
         if self.is_away:
             raise UnreachableError("nobody answers")
         await asyncio.sleep(0)
+        if selection.kind.model in self.earlier:
+            return self.earlier.pop(selection.kind.model)
         found = [
             msgspec.Raw(msgspec.json.encode(obj))
             for (model, key), obj in self.server.objects.items()

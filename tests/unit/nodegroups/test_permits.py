@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from tests.clocks import FakeClock
+from tests.clocks import FakeClock, settle
 from tests.machines import SHOOT_NAMESPACE, make_machine, make_set
 from tests.unit.nodegroups.seed import Seed, SeedServer, zone_key
 from webhook.admission.decision import Grant
 from webhook.api import names
+from webhook.api.kinds import kind_of_model
 from webhook.api.machines import Machine, MachineDeployment, MachineSet
 from webhook.api.meta import ObjectKey
 from webhook.api.poolobjects import PoolObject
+from webhook.cluster.requests import Selection
 from webhook.domain.pools import PoolKey
 from webhook.nodegroups.permits import Granter
 
@@ -113,6 +115,20 @@ async def test_a_set_keeps_its_permit_until_it_is_seen_and_then_by_its_size() ->
     record = stage.seed.record()
     assert [grant.zone for grant in record.grants.values()] == [zone_key(1).name]
     assert record.seen_through["MachineSet"] != ""
+
+
+async def test_sets_read_before_another_server_struck_out_their_grants_are_read_again() -> None:
+    stage = Stage(2, 2, 2, surge=2)
+    assert await stage.ask(0, 0, "new", 0, 1) == 1
+    selection = Selection(kind_of_model(MachineSet))
+    stage.servers[1].earlier[MachineSet] = await stage.servers[1].page(selection)
+    stage.resize(0, "new", 1)
+    assert await stage.ask(0, 1, "new", 0, 1) == 1
+    asking = asyncio.create_task(stage.ask(1, 2, "new", 0, 1))
+    await settle()
+    stage.servers[1].look()
+    assert await asking == 0
+    assert not stage.servers[1].earlier
 
 
 async def test_a_grant_that_never_comes_is_free_again_after_a_minute() -> None:

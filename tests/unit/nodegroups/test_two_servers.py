@@ -70,7 +70,12 @@ def successor(one: int, x: int, y: int, n: int) -> list[Step]:
 
 def widow(one: int, x: int, y: int, n: int) -> list[Step]:
     """A server dies with a write on its way that never comes."""
-    dead = (Step(one, "grow", x, n), Step(one, "wait"), Step(one, "restart"), Step(one, "vanish"))
+    dead = (
+        Step(one, "grow", x, n),
+        Step(one, "wait"),
+        Step(one, "restart", x, ALL),
+        Step(one, "vanish"),
+    )
     return [Step(one, "held", x, 2), *dead, Step(1 - one, "grow", y, 1)]
 
 
@@ -97,7 +102,52 @@ def farewell(one: int, x: int, y: int, n: int) -> list[Step]:
     return [*made, *born, *gone, Step(one, "delete", x, n), Step(one, "shrink", x, n)]
 
 
-EPISODES = (sleeper, straggler, successor, widow, ghost, newborn, farewell)
+def usurper(one: int, x: int, y: int, n: int) -> list[Step]:
+    """A server whose cache is held aims higher at an older version than a write on its way."""
+    other = 1 - one
+    sent = (Step(one, "touch", x, n), Step(one, "look", x, ALL), Step(one, "held", x, 2))
+    over = (Step(other, "held", x, 2), Step(other, "grow", x, n + 1), Step(other, "wait"))
+    gone = (Step(other, "restart", x, ALL), Step(other, "grow", y, ALL), Step(other, "wait"))
+    return [*sent, Step(one, "grow", x, n), Step(one, "wait"), *over, *gone, Step(one, "arrive")]
+
+
+def lesser(one: int, x: int, y: int, n: int) -> list[Step]:
+    """A server aims lower than a write that is on its way, and dies with its own."""
+    other = 1 - one
+    sent = (Step(one, "held", x, 2), Step(one, "grow", x, n + 1), Step(one, "wait"))
+    less = (Step(other, "held", x, 2), Step(other, "grow", x, 1), Step(other, "wait"))
+    gone = (Step(other, "restart", x, ALL), Step(other, "grow", y, ALL), Step(other, "wait"))
+    return [*sent, *less, *gone, Step(one, "arrive")]
+
+
+def renewal(one: int, x: int, y: int, n: int) -> list[Step]:
+    """A server strikes out what another has aimed at anew while that write slept."""
+    other = 1 - one
+    dead = (
+        Step(one, "grow", x, n),
+        Step(one, "wait"),
+        Step(one, "restart", x, ALL),
+        Step(one, "vanish"),
+    )
+    late = (Step(one, "sleep", x, 4), Step(other, "look", x, ALL), Step(other, "held", x, 2))
+    anew = (Step(one, "look", x, ALL), Step(one, "grow", x, n), Step(one, "wait"))
+    seen = (Step(other, "look", x, 1), Step(one, "arrive"), Step(other, "wait"))
+    asked = (Step(other, "grow", y, ALL), Step(other, "wait"))
+    return [Step(one, "held", x, 2), *dead, *late, *asked, *anew, *seen]
+
+
+def laggard(one: int, x: int, y: int, n: int) -> list[Step]:
+    """A server starts with an older view than the one by which another struck something out."""
+    other = 1 - one
+    made = (Step(one, "grow", x, n), Step(one, "wait"), Step(one, "restart", x, 1))
+    late = (Step(other, "look", x, 1), Step(one, "sleep", x, 4), Step(other, "grow", y, 1))
+    return [*made, *late, Step(other, "wait"), Step(one, "grow", 3 - x - y, ALL), Step(one, "wait")]
+
+
+EPISODES = (
+    *(sleeper, straggler, successor, widow, ghost, newborn, farewell),
+    *(usurper, lesser, renewal, laggard),
+)
 
 
 @st.composite
@@ -133,9 +183,10 @@ class Play:
         self.running: list[list[asyncio.Task[object]]] = [[], []]
         self.servers = [self._started(), self._started()]
 
-    def _started(self) -> SeedServer:
+    def _started(self, seen: int | None = None) -> SeedServer:
+        """Start a server that knows everything, or no more than the one before it."""
         server = SeedServer(self.seed, self.clock)
-        server.look()
+        server.look(seen)
         return server
 
     async def take(self, step: Step) -> None:
@@ -147,7 +198,8 @@ class Play:
             await self.clock.advance(step.amount * (0.25 if step.what == "wait" else 3.0))
         elif step.what == "restart":
             await self._kill(step.server)
-            self.servers[step.server] = self._started()
+            behind = None if step.amount == ALL else self.servers[step.server].seen
+            self.servers[step.server] = self._started(behind)
         else:
             self._happen(step)
         self.check()
