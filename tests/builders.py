@@ -6,6 +6,7 @@ from typing import Any
 
 CORE = "core.gardener.cloud/v1beta1"
 SEEDMANAGEMENT = "seedmanagement.gardener.cloud/v1alpha1"
+CREDENTIALS = {"apiVersion": "v1", "kind": "Secret", "name": "d", "namespace": "garden"}
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,8 +124,12 @@ def make_seed(name: str = "seed", *, zones: str = "a", **rest: Any) -> dict[str,
             },
             "ingress": {"domain": f"ingress.{name}.example.org", "controller": {"kind": "nginx"}},
             "dns": {
-                "provider": {"type": "d", "credentialsRef": {"name": "d", "namespace": "garden"}},
-                "internal": {"type": "d", "domain": "internal.example.org"},
+                "provider": {"type": "d", "credentialsRef": CREDENTIALS},
+                "internal": {
+                    "type": "d",
+                    "domain": "internal.example.org",
+                    "credentialsRef": CREDENTIALS,
+                },
             },
         },
         "status": {"allocatable": {"shoots": "250"}},

@@ -40,16 +40,8 @@ DIFFERENCES: Final = (
         "Gardener",
         "names, labels and finalizers are judged by the API server that stores the object, and "
         "Gardener derives labels from types",
-        r"metadata\.(?:labels|name|finalizers\[\d+\])",
+        r"metadata\.labels",
         ("Shoot", "Seed"),
-    ),
-    Difference(
-        "shoot-names",
-        "Gardener",
-        "the limit on project and shoot together is that of clouds, which a landscape without "
-        "Gardener may not have",
-        r"name",
-        ("Shoot",),
     ),
     Difference(
         "shoot-operations",
@@ -57,13 +49,6 @@ DIFFERENCES: Final = (
         "operations on shoots are Gardener's to know",
         r"metadata\.annotations\[gardener\.cloud/operation\]",
         ("Shoot",),
-    ),
-    Difference(
-        "references",
-        "Gardener",
-        "the parts of a reference to credentials are judged by who uses them",
-        rf"{_SEED}\.(?:backup|dns\.(?:internal|provider))\.credentialsRef(?:\.\w+)?",
-        _SEEDS,
     ),
     Difference(
         "extension-types",
@@ -126,33 +111,11 @@ DIFFERENCES: Final = (
         _SHOOTS,
     ),
     Difference(
-        "seed-by-hand",
-        "Gardener",
-        "without Gardener whoever may bind shoots may also write `spec.seedName`",
-        r"spec\.seedName",
-        ("Shoot",),
-    ),
-    Difference(
-        "defaults-of-pools",
-        "Gardener",
-        "a pool without surge or `allow` gets our defaults, in templates when the replica is made",
-        rf"{_SHOOT}\.provider\.workers(?:\[\d+\]\.maxUnavailable)?",
-        _SHOOTS,
-        r"removed",
-    ),
-    Difference(
-        "empty-words",
-        "Gardener",
-        "an empty word or range is read as one that is left out",
-        rf"{_SEED}\.networks\.nodes|spec\.gardenlet\.(?:bootstrap|deployment\.image\.pullPolicy)",
-        _SEEDS,
-        r"= ''",
-    ),
-    Difference(
         "misspelt",
         "Gardener",
-        "Gardener writes `spec.providers.workers` where it means `spec.provider.workers`",
-        r"spec\.providers\.workers",
+        "Gardener writes `spec.providers.workers` where it means `spec.provider.workers`, and "
+        "`name` for `metadata.name`",
+        r"spec\.providers\.workers|name",
         ("Shoot",),
     ),
     Difference(

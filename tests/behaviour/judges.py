@@ -23,8 +23,11 @@ from webhook.state.questions import Answer, Answers, Find, MayI, Question
 from webhook.state.snapshot import Snapshot
 
 AT_ONCE: Final = 8
+_CUSTOMS: Final = ("shoot.identity", "shoot.references", "shoot.binding", "shoot.confirmation")
 ALIKE: Final = Options(
-    admission=AdmissionOptions(strict_seeds=True, worker_rule="system-components")
+    admission=AdmissionOptions(
+        modes=dict.fromkeys(_CUSTOMS, "deny"), strict_seeds=True, worker_rule="system-components"
+    )
 )
 """The settings with which admission is meant to be Gardener's own."""
 BESIDE: Final = Options(beside_gardener=True)

@@ -21,6 +21,12 @@ def default(draft: Draft, key: str, value: Any) -> None:
         draft[key] = value
 
 
+def default_absent(draft: Draft, key: str, value: Any) -> None:
+    """Set a value where there is none; an empty text is left to the rules, which refuse it."""
+    if draft.get(key) is None:
+        draft[key] = value
+
+
 def default_at(draft: Draft, path: tuple[str, ...], value: Any) -> None:
     """Set a value at a path where there is none."""
     *parents, key = path

@@ -39,7 +39,7 @@ class ShootNetworkDefaults(Model):
 class SeedNetworks(Model):
     """Address ranges of a seed."""
 
-    nodes: Annotated[str, says("address range of nodes")] = ""
+    nodes: Annotated[str | None, says("address range of nodes")] = None
     pods: Annotated[str, says("address range of pods")] = ""
     services: Annotated[str, says("address range of services")] = ""
     shoot_defaults: ShootNetworkDefaults | None = None

@@ -40,7 +40,7 @@ class WorkerKubernetes(Model):
 class WorkerSystemComponents(Model):
     """Whether a pool may run system components."""
 
-    allow: Annotated[bool, says("whether they may run here; default true")] = True
+    allow: Annotated[bool, says("whether they may run here; absent: no")] = False
 
 
 class ContainerRuntime(Model):

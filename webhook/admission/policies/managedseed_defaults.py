@@ -20,7 +20,7 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Iterable[str]:
     """Fill the variant in use, then its Seed template from the Shoot."""
     managed_seed = request.object_as(ManagedSeed)
     spec = drafts.section(draft, "spec")
-    template = _template(spec, managed_seed, request)
+    template = _template(spec, managed_seed, request, snapshot.options.admission.strict_seeds)
     shoot = managed.shoot_of(managed_seed, snapshot, request.key.namespace)
     if shoot is None:
         return ()
@@ -28,7 +28,9 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> Iterable[str]:
     return () if template is None else _from_shoot(template, shoot, snapshot)
 
 
-def _template(spec: Draft, managed_seed: ManagedSeed, request: Request) -> Draft | None:
+def _template(
+    spec: Draft, managed_seed: ManagedSeed, request: Request, is_strict: bool
+) -> Draft | None:
     """Default the variant in use and return its Seed template, made where absent."""
     name, namespace = request.key.name, request.key.namespace
     if managed_seed.spec.seed_template is not None:
@@ -36,6 +38,9 @@ def _template(spec: Draft, managed_seed: ManagedSeed, request: Request) -> Draft
         drafts.default(seed, "secretRef", _secret(f"seed-{name}", namespace))
     elif managed_seed.spec.gardenlet is not None:
         seed = _gardenlet(drafts.section(spec, "gardenlet"))
+        if is_strict:
+            # Gardener stopped to make up credentials for backups, and so asks for them.
+            return seed
     else:
         return None
     backup = seed.get("backup")
@@ -50,10 +55,10 @@ def _gardenlet(given: Draft) -> Draft:
     drafts.default(deployment, "revisionHistoryLimit", 2)
     drafts.default(deployment, "enableHealthProbes", True)
     image = drafts.section(deployment, "image")
-    drafts.default(
+    drafts.default_absent(
         image, "pullPolicy", "Always" if image.get("tag") == "latest" else "IfNotPresent"
     )
-    drafts.default(given, "bootstrap", "BootstrapToken")
+    drafts.default_absent(given, "bootstrap", "BootstrapToken")
     drafts.default(given, "mergeWithParent", True)
     config = drafts.section(given, "config")
     drafts.default(config, "apiVersion", gardenlet.API_VERSION)
@@ -71,7 +76,8 @@ def _from_shoot(seed: Draft, shoot: Shoot, snapshot: Snapshot) -> Iterable[str]:
     if known and not provider.get("zones"):
         provider["zones"] = known
     networks, networking = drafts.section(seed, "networks"), spec.networking or Networking()
-    _default_text(networks, "nodes", networking.nodes)
+    if networking.nodes:
+        drafts.default_absent(networks, "nodes", networking.nodes)
     _default_text(networks, "pods", networking.pods)
     _default_text(networks, "services", networking.services)
     drafts.default_at(seed, ("settings", "verticalPodAutoscaler"), {"enabled": False})

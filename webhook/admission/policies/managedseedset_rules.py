@@ -9,6 +9,7 @@ from webhook.admission.rules import (
     availability,
     multi_zonal,
     replica_templates,
+    shoot_names,
     sizing,
     templates,
     workers,
@@ -17,12 +18,8 @@ from webhook.admission.rules.workers import Pools
 from webhook.api import identifiers, names
 from webhook.api.managedseeds import ManagedSeedSet, seed_template_of
 from webhook.api.meta import IntOrString
-from webhook.api.projects import Project
-from webhook.state.indexes import PROJECTS_BY_NAMESPACE
 from webhook.state.snapshot import Snapshot
 
-MAX_NAME: Final = 21
-"""Gardener's limit on the names of a project and a shoot together."""
 _PERCENT: Final = re.compile(r"(?:100|[0-9]{1,2})%\Z")
 _STRATEGIES: Final = ("RollingUpdate",)
 
@@ -53,7 +50,7 @@ def _names(managed_set: ManagedSeedSet, request: Request, snapshot: Snapshot) ->
         )
     for error in identifiers.dns1123_label_errors(name):
         yield Finding.invalid("metadata.name", name, f"replicas are named after the set: {error}")
-    limit = MAX_NAME - len(_project(namespace, snapshot))
+    limit = shoot_names.LONGEST - len(_project(namespace, snapshot))
     replica = f"{name}-{_highest_ordinal(managed_set)}"
     if len(replica) > limit:
         yield Finding(
@@ -79,12 +76,8 @@ def _highest_ordinal(managed_set: ManagedSeedSet) -> int:
 
 
 def _project(namespace: str, snapshot: Snapshot) -> str:
-    found = snapshot.by_index(PROJECTS_BY_NAMESPACE, namespace) if _has_projects(snapshot) else ()
-    return found[0].name if found else namespace.removeprefix("garden-")
-
-
-def _has_projects(snapshot: Snapshot) -> bool:
-    return snapshot.watches(Project)
+    found = shoot_names.project_of(namespace, snapshot)
+    return found.name if found is not None else namespace.removeprefix("garden-")
 
 
 def _numbers(managed_set: ManagedSeedSet) -> Iterator[Finding]:

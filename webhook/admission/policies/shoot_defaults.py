@@ -60,7 +60,8 @@ def _default_worker(worker: Draft) -> None:
     drafts.default(worker, "maxSurge", 1)
     drafts.default(worker, "maxUnavailable", 0)
     drafts.default(worker, "updateStrategy", "AutoRollingUpdate")
-    drafts.default_at(worker, ("systemComponents", "allow"), True)
+    # One that is there and does not say so allows nothing, as in Gardener.
+    drafts.default_absent(worker, "systemComponents", {"allow": True})
 
 
 def _lacks_machine(worker: Worker) -> bool:

@@ -23,11 +23,14 @@ class Named(NamedTuple):
 
 def judge(spec: SeedNetworks, base: str) -> Iterator[Finding]:
     """Judge the ranges of a seed and those that it offers to shoots."""
-    own = {"pods": spec.pods, "services": spec.services, "nodes": spec.nodes}
+    own = {"pods": spec.pods, "services": spec.services, "nodes": spec.nodes or ""}
     defaults = spec.shoot_defaults
     offered = {"pods": defaults.pods, "services": defaults.services} if defaults else {}
     blocked = {f"blockCIDRs[{i}]": cidr for i, cidr in enumerate(spec.block_cidrs)}
     faults = [*_families(spec.ip_families, f"{base}.ipFamilies")]
+    if spec.nodes == "":
+        # The one range that may be absent: the others are read as such where they are empty.
+        faults.append(Finding.invalid(f"{base}.nodes", "", "write a range, or remove it"))
     seed = _read(own, base, spec.ip_families, faults)
     shoots = _read(offered, f"{base}.shootDefaults", spec.ip_families, faults)
     yield from faults

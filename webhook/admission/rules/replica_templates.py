@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from webhook.admission.decision import Finding
-from webhook.admission.rules import label_selector, seed_template, templates
+from webhook.admission.rules import label_selector, seed_template, templates, workers
 from webhook.admission.rules.seed_spec import Manner
 from webhook.api import selectors
 from webhook.api.managedseeds import ManagedSeedSet, ManagedSeedSpec, seed_template_of
@@ -29,6 +29,10 @@ def judge(managed_set: ManagedSeedSet, is_strict: bool) -> Iterator[Finding]:
     if not shoot.provider.workers:
         yield Finding.invalid(
             "spec.shootTemplate.spec.provider.workers", [], "a seed needs worker pools, add one"
+        )
+    if is_strict:
+        yield from workers.judge_undefaulted(
+            shoot.provider.workers, "spec.shootTemplate.spec.provider.workers"
         )
     if shoot.addons and shoot.addons.nginx_ingress and shoot.addons.nginx_ingress.enabled:
         yield Finding.forbidden(

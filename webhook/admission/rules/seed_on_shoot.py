@@ -38,7 +38,7 @@ def judge(seed: SeedSpec, shoot: Shoot, base: str) -> Iterator[Finding]:
     domain = shoot.spec.dns.domain if shoot.spec.dns is not None else ""
     networking = shoot.spec.networking or Networking()
     wanted = [
-        (seed.networks.nodes, networking.nodes, "networks.nodes"),
+        (seed.networks.nodes or "", networking.nodes, "networks.nodes"),
         (seed.networks.pods, networking.pods, "networks.pods"),
         (seed.networks.services, networking.services, "networks.services"),
     ]

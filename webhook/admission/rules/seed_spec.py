@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from webhook.admission.decision import NOT_SUPPORTED, Finding
-from webhook.admission.rules import cidrs
+from webhook.admission.rules import cidrs, credentials
 from webhook.api import identifiers
 from webhook.api.seeds import (
     SeedBackup,
     SeedDNS,
     SeedDNSDomain,
+    SeedDNSProvider,
     SeedIngress,
     SeedSettings,
     SeedSpec,
@@ -97,6 +98,8 @@ def _backup(backup: SeedBackup, provider: str, base: str, manner: Manner) -> Ite
         )
     if backup.credentials_ref is None and backup.secret_ref is None:
         yield manner.missing(f"{base}.credentialsRef", "name the credentials for the backups")
+    elif backup.credentials_ref is not None and manner.is_strict:
+        yield from credentials.judge(backup.credentials_ref, f"{base}.credentialsRef")
 
 
 def _settings(settings: SeedSettings, zones: tuple[str, ...], base: str) -> Iterator[Finding]:
@@ -158,10 +161,7 @@ def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator
     else:
         if not provider.type:
             yield manner.missing(f"{base}.provider.type", "name the type of the DNS provider")
-        if provider.credentials_ref is None and provider.secret_ref is None:
-            yield manner.missing(
-                f"{base}.provider.credentialsRef", "name the credentials of the DNS provider"
-            )
+        yield from _provider_credentials(provider, f"{base}.provider.credentialsRef", manner)
     # Nobody fills that in, but documents older than the field leave it out of their templates.
     if dns.internal is None and (manner.is_strict or not manner.is_template):
         yield manner.missing(f"{base}.internal", "name the internal domain of shoots")
@@ -176,12 +176,23 @@ def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator
         seen.add(default.domain)
 
 
+def _provider_credentials(
+    provider: SeedDNSProvider, field: str, manner: Manner
+) -> Iterator[Finding]:
+    reference = provider.credentials_ref
+    if reference is None and provider.secret_ref is None:
+        yield manner.missing(field, "name the credentials of the DNS provider")
+    elif reference is not None and manner.is_strict:
+        yield from credentials.judge(reference, field)
+
+
 def _internal(internal: SeedDNSDomain, base: str) -> Iterator[Finding]:
     for value, name in ((internal.type, "type"), (internal.domain, "domain")):
         if not value:
             yield Finding.required(f"{base}.{name}", "must not be empty")
     for error in identifiers.subdomain_errors(internal.domain) if internal.domain else ():
         yield Finding.invalid(f"{base}.domain", internal.domain, error)
+    yield from credentials.judge(internal.credentials_ref, f"{base}.credentialsRef")
 
 
 def judge_change(

@@ -1,4 +1,4 @@
-"""What a shoot says about the seeds that it may be put on: tolerations and a selector."""
+"""What a shoot says about the seeds that it may be on: tolerations, restrictions, a selector."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +15,11 @@ def is_changed(new: ShootSpec, old: ShootSpec | None) -> bool:
     """Tell whether there is anything to judge; most shoots say nothing about seeds."""
     if old is None:
         return bool(new.tolerations) or new.seed_selector is not None
-    return new.tolerations != old.tolerations or new.seed_selector != old.seed_selector
+    return (
+        new.tolerations != old.tolerations
+        or new.seed_selector != old.seed_selector
+        or new.access_restrictions != old.access_restrictions
+    )
 
 
 def judge(spec: ShootSpec) -> Iterator[Finding]:
@@ -59,7 +63,23 @@ def _allows(listed: Toleration, wanted: Toleration) -> bool:
 
 
 def judge_seed(new: ShootSpec, old: ShootSpec | None, seed: Seed) -> Iterator[Finding]:
-    """Refuse a selector that does not select the seed which the shoot has."""
+    """Refuse what the seed which the shoot has does not meet."""
+    if old is not None and old.seed_name == new.seed_name:
+        yield from _restrictions(new, old, seed)
+    yield from _selector(new, old, seed)
+
+
+def _restrictions(new: ShootSpec, old: ShootSpec, seed: Seed) -> Iterator[Finding]:
+    supported = {each.name for each in (*seed.spec.access_restrictions, *old.access_restrictions)}
+    for index, restriction in enumerate(new.access_restrictions):
+        if restriction.name not in supported:
+            yield Finding.forbidden(
+                f"spec.accessRestrictions[{index}]",
+                f"seed {seed.name}, which the shoot is on, does not support it",
+            )
+
+
+def _selector(new: ShootSpec, old: ShootSpec | None, seed: Seed) -> Iterator[Finding]:
     selector = new.seed_selector
     before = old.seed_selector if old is not None else None
     if selector == before:

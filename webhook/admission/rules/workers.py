@@ -122,11 +122,23 @@ def _update(worker: Worker, field: str) -> Iterator[Finding]:
     if isinstance(unavailable, str) and amount > 100:
         yield Finding.invalid(f"{field}.maxUnavailable", unavailable, "must not exceed 100%")
     if amount == 0 and _amount(surge) == 0:
-        yield Finding.invalid(
-            f"{field}.maxUnavailable",
-            unavailable,
-            "may not be 0 while maxSurge is 0, or no node could ever be replaced",
-        )
+        yield _stuck(unavailable, field)
+
+
+def _stuck(unavailable: int | str, field: str) -> Finding:
+    return Finding.invalid(
+        f"{field}.maxUnavailable",
+        unavailable,
+        "may not be 0 while maxSurge is 0, or no node could ever be replaced",
+    )
+
+
+def judge_undefaulted(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
+    """Refuse pools that lean on a default for their surge where nobody fills it in."""
+    for index, worker in enumerate(workers):
+        unavailable = worker.max_unavailable if worker.max_unavailable is not None else 0
+        if worker.max_surge is None and _amount(unavailable) == 0:
+            yield _stuck(unavailable, f"{base}[{index}]")
 
 
 def _amount(value: int | str) -> int:
@@ -147,7 +159,7 @@ def _system_components(workers: Sequence[Worker], base: str) -> Iterator[Finding
 
 
 def allows_system_components(worker: Worker) -> bool:
-    """Tell whether a pool may run system components; one that does not say may."""
+    """Tell whether a pool may run system components; one that says nothing of them may."""
     return worker.system_components is None or worker.system_components.allow
 
 

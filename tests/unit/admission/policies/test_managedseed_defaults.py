@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.admission import mutated
+from tests.admission import judge, mutated
 from tests.builders import (
     CORE,
     SEEDMANAGEMENT,
@@ -14,6 +14,7 @@ from tests.builders import (
     merged,
 )
 from webhook.api import names
+from webhook.domain.options import AdmissionOptions, Options
 
 PRIMARY = {"primary": True, "type": "route53", "credentialsRef": {"kind": "Secret", "name": "dns"}}
 SECRET = {"apiVersion": "v1", "kind": "Secret", "namespace": "garden"}
@@ -133,6 +134,31 @@ def test_pull_policy(tag: str, expected: str) -> None:
 def test_backup(backup: dict[str, Any], expected: dict[str, Any]) -> None:
     result, _ = default(managed(seedTemplate={"spec": {"backup": backup}}), shoot())
     assert result["spec"]["seedTemplate"]["spec"]["backup"] == expected
+
+
+def test_a_strict_operator_gets_no_credentials_made_up() -> None:
+    seed = {"spec": {"backup": {"provider": "local"}}}
+    given = managed(gardenlet={"config": {"seedConfig": seed}})
+    strict = Options(admission=AdmissionOptions(strict_seeds=True))
+    result, _ = mutated("managedseed.defaults", given, around=[shoot()], options=strict)
+    assert result["spec"]["gardenlet"]["config"]["seedConfig"]["spec"]["backup"] == {
+        "provider": "local"
+    }
+
+
+@pytest.mark.parametrize(
+    "gardenlet",
+    [
+        pytest.param({"bootstrap": ""}, id="bootstrap"),
+        pytest.param({"deployment": {"image": {"pullPolicy": ""}}}, id="pull policy"),
+        pytest.param({"config": {"seedConfig": {"spec": {"networks": {"nodes": ""}}}}}, id="nodes"),
+    ],
+)
+def test_empty_words_are_left_for_the_rules_to_refuse(gardenlet: dict[str, Any]) -> None:
+    result, _ = default(managed(gardenlet=gardenlet), shoot())
+    assert merged(result["spec"]["gardenlet"], gardenlet) == result["spec"]["gardenlet"]
+    judged = judge("managedseed.rules", result, around=[shoot()])
+    assert len(judged.fields) == 1
 
 
 def test_without_a_shoot_only_its_own_defaults_are_set() -> None:

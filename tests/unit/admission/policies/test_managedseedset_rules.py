@@ -424,3 +424,25 @@ MULTI = {
 )
 def test_update(old: dict[str, Any], new: dict[str, Any], fields: set[str]) -> None:
     assert judge("managedseedset.rules", new, old).fields == fields
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        pytest.param({"maxSurge": 1, "maxUnavailable": 0}, False, id="written out"),
+        pytest.param({"maxSurge": None, "maxUnavailable": 0}, True, id="no surge"),
+        pytest.param({"maxSurge": None, "maxUnavailable": None}, True, id="neither"),
+        pytest.param({"maxSurge": None, "maxUnavailable": "0%"}, True, id="no surge and no node"),
+        pytest.param({"maxSurge": None, "maxUnavailable": 1}, False, id="one at a time"),
+        pytest.param({"maxSurge": 1, "maxUnavailable": None}, False, id="one more"),
+    ],
+)
+def test_nobody_fills_in_a_surge_where_operators_are_strict(
+    changes: dict[str, Any], refused: bool
+) -> None:
+    subject = of_shoot(provider={"workers": [merged(make_worker(), changes)]})
+    strict = Options(admission=AdmissionOptions(strict_seeds=True))
+    field = f"{SHOOT}.spec.provider.workers[0].maxUnavailable"
+    assert judge("managedseedset.rules", subject).refused == set()
+    said = judge("managedseedset.rules", subject, options=strict)
+    assert said.refused == ({(field, "Invalid")} if refused else set())

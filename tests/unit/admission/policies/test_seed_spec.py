@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from tests.admission import judge
-from tests.builders import make_seed, make_shoot, merged
+from tests.builders import CREDENTIALS, make_seed, make_shoot, merged
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
 
 STRICT = Options(admission=AdmissionOptions(strict_seeds=True))
 OPERATION = f"metadata.annotations[{names.OPERATION}]"
+IDENTITY = "security.gardener.cloud/v1alpha1"
 
 
 def spec(**changes: Any) -> dict[str, Any]:
@@ -52,6 +53,7 @@ SIX = {
             nets(services=None), {("spec.networks.services", "Required")}, id="no services"
         ),
         pytest.param(nets(nodes=None), set(), id="no nodes"),
+        pytest.param(nets(nodes=""), {("spec.networks.nodes", "Invalid")}, id="nodes of no range"),
         pytest.param(
             spec(provider={"zones": ["a", "b", "a"]}),
             {("spec.provider.zones[2]", "Duplicate")},
@@ -231,7 +233,7 @@ def test_one_seed(changes: dict[str, Any], refused: set[tuple[str, str]]) -> Non
         ),
         pytest.param(spec(dns={"internal": None}), "spec.dns.internal", id="no internal domain"),
         pytest.param(
-            spec(backup={"credentialsRef": {"name": "c"}, "region": "here"}),
+            spec(backup={"credentialsRef": CREDENTIALS, "region": "here"}),
             "spec.backup.provider",
             id="no backup provider",
         ),
@@ -249,6 +251,51 @@ def test_what_is_missing_is_a_warning_unless_strict(changes: dict[str, Any], fie
     )
     assert (lenient.refused, lenient.warned) == (set(), {field})
     assert (strict.refused, strict.warned) == ({(field, "Required")}, set())
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        pytest.param({}, set(), id="whole"),
+        pytest.param({"kind": "WorkloadIdentity", "apiVersion": IDENTITY}, set(), id="an identity"),
+        pytest.param({"name": None}, {".name"}, id="no name"),
+        pytest.param({"name": "Not valid"}, {".name"}, id="no valid name"),
+        pytest.param({"namespace": ""}, {".namespace"}, id="no namespace"),
+        pytest.param({"namespace": "A"}, {".namespace"}, id="no valid namespace"),
+        pytest.param({"kind": None}, {".kind", ""}, id="no kind"),
+        pytest.param({"apiVersion": None}, {".apiVersion", ""}, id="no version"),
+        pytest.param({"kind": "ConfigMap"}, {""}, id="what has no credentials"),
+        pytest.param({"kind": "WorkloadIdentity"}, {""}, id="an identity of another group"),
+    ],
+)
+def test_parts_of_references_where_operators_are_strict(
+    changes: dict[str, Any], fields: set[str]
+) -> None:
+    reference = merged(CREDENTIALS, changes)
+    written = spec(
+        backup={"provider": "local", "credentialsRef": reference},
+        dns={
+            "provider": {"type": "d", "credentialsRef": reference},
+            "internal": {"credentialsRef": reference},
+        },
+    )
+    bare = make_seed()
+    for part in ("provider", "internal"):
+        del bare["spec"]["dns"][part]["credentialsRef"]
+    found = merged(bare, written)
+    assert judge("seed.spec", found).refused == set()
+    holders = ("spec.backup", "spec.dns.provider", "spec.dns.internal")
+    wanted = {f"{each}.credentialsRef{field}" for each in holders for field in fields}
+    assert judge("seed.spec", found, options=STRICT).fields == wanted
+
+
+def test_an_internal_domain_without_credentials_lacks_every_part_of_them() -> None:
+    said = judge(
+        "seed.spec", seed(spec(dns={"internal": {"credentialsRef": None}})), options=STRICT
+    )
+    base = "spec.dns.internal.credentialsRef"
+    parts = ("", ".apiVersion", ".kind", ".name", ".namespace")
+    assert said.fields == {f"{base}{part}" for part in parts}
 
 
 BACKUP = spec(backup={"provider": "local", "region": "r", "credentialsRef": {"name": "c"}})

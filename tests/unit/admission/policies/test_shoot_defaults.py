@@ -55,6 +55,11 @@ def test_what_is_absent_is_filled() -> None:
     assert worker["updateStrategy"] == "AutoRollingUpdate"
 
 
+def test_system_components_without_a_word_stay_forbidden() -> None:
+    worker = default(make_shoot(workers=[make_worker(systemComponents={})]))["spec"]["provider"]
+    assert worker["workers"][0]["systemComponents"] == {}
+
+
 def test_what_somebody_chose_stays() -> None:
     worker = make_worker(
         maxSurge=0,

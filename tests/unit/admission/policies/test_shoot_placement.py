@@ -381,6 +381,26 @@ def test_a_selector_goes_on_selecting_the_seed(
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "fields"),
+    [
+        pytest.param([], ["eu"], set(), id="one that the seed supports"),
+        pytest.param([], ["eu", "us"], {"spec.accessRestrictions[1]"}, id="one that it does not"),
+        pytest.param(["us"], ["us", "eu"], set(), id="one that it never did"),
+        pytest.param(["eu"], [], set(), id="taken away"),
+    ],
+)
+def test_new_restrictions_are_met_by_the_seed(
+    before: list[str], after: list[str], fields: set[str]
+) -> None:
+    old, new = (
+        shoot("seed", spec={"accessRestrictions": [{"name": name} for name in each]})
+        for each in (before, after)
+    )
+    around = [make_seed(spec={"accessRestrictions": [{"name": "eu"}]})]
+    assert judge("shoot.placement", new, old, around=around).fields == fields
+
+
+@pytest.mark.parametrize(
     ("networking", "fields"),
     [
         pytest.param({"pods": "10.2.0.0/16"}, set(), id="the seed's own IPv4 range"),

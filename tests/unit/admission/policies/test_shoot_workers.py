@@ -181,6 +181,8 @@ def test_pools_have_different_names() -> None:
         pytest.param([], set(), id="no pools at all"),
         pytest.param([pool(systemComponents={"allow": True})], set(), id="one that allows them"),
         pytest.param([pool(systemComponents={"allow": False})], {PATH}, id="none that allows them"),
+        pytest.param([pool(systemComponents={})], {PATH}, id="one that does not say what it may"),
+        pytest.param([pool(systemComponents=None)], set(), id="one that says nothing of them"),
         pytest.param([pool(minimum=0, maximum=0)], {PATH}, id="none with nodes"),
     ],
 )

@@ -1,0 +1,98 @@
+"""shoot.binding: shoots change their seeds as they do under Gardener, and not much meanwhile."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from webhook.admission.decision import Finding, Request
+from webhook.api import names
+from webhook.api.meta import ObjectKey
+from webhook.api.seeds import Seed, SeedDNSDomain
+from webhook.api.shoots import Shoot
+from webhook.state.snapshot import Snapshot
+
+_FIELD: Final = "spec.seedName"
+
+
+def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
+    """Judge a new seed by how it is written and by the old one, else what changes beside it."""
+    shoot, old = request.object_as(Shoot), request.old_as(Shoot)
+    if old is None:
+        return ()
+    before, after = old.spec.seed_name, shoot.spec.seed_name
+    if before == after:
+        return _kept(request, shoot, old, snapshot) if after else ()
+    if not request.subresource and request.user.username != snapshot.options.user:
+        return (Finding.denied("is written through shoots/binding, not by itself", _FIELD),)
+    return _moved(request, shoot, old, snapshot) if before and after else ()
+
+
+def _moved(request: Request, shoot: Shoot, old: Shoot, snapshot: Snapshot) -> Iterator[Finding]:
+    """Refuse what would keep a control plane from being carried over to another seed."""
+    if request.subresource and _changes(request) - {"seedName"}:
+        yield Finding.denied("nothing else may change while the shoot moves", _FIELD)
+    source = snapshot.look_up(Seed, ObjectKey("", old.spec.seed_name))
+    target = snapshot.look_up(Seed, ObjectKey("", shoot.spec.seed_name))
+    if source is None or target is None:
+        return
+    for seed in (source, target):
+        if seed.spec.backup is None:
+            yield _refused(f"seed {seed.name} has no backups, through which control planes move")
+    internal = target.spec.dns.internal
+    if _domain(source.spec.dns.internal) != _domain(internal):
+        yield _refused(f"seed {target.name} has another internal domain than {source.name}")
+    if not _serves(target, shoot, source):
+        yield _refused(f"seed {target.name} lacks the default domain that the shoot uses")
+
+
+def _refused(why: str) -> Finding:
+    return Finding.denied(why, _FIELD)
+
+
+def _domain(domain: SeedDNSDomain | None) -> str:
+    return domain.domain if domain is not None else ""
+
+
+def _serves(target: Seed, shoot: Shoot, source: Seed) -> bool:
+    """Tell whether the seed has the default domain, if any, that the shoot's own is under."""
+    own = shoot.spec.dns.domain if shoot.spec.dns is not None else ""
+    used = {each.domain for each in source.spec.dns.defaults if own.endswith(f".{each.domain}")}
+    return not used or bool(used & {each.domain for each in target.spec.dns.defaults})
+
+
+def _kept(request: Request, shoot: Shoot, old: Shoot, snapshot: Snapshot) -> Iterator[Finding]:
+    """Refuse changes that nobody could act on, since the shoot is on its way or its seed goes."""
+    is_changed = bool(_changes(request))
+    if is_changed and _is_moving(shoot):
+        yield Finding.denied("cannot change until the shoot has moved to its seed", "spec")
+    seed = snapshot.look_up(Seed, ObjectKey("", shoot.spec.seed_name))
+    if seed is None or not seed.is_deleting:
+        return
+    if is_changed:
+        yield Finding.denied(f"cannot change any more: seed {seed.name} is being deleted", "spec")
+    if _annotations(shoot) != _annotations(old):
+        yield Finding.denied(
+            f"seed {seed.name} is being deleted: only {names.DELETION_CONFIRMATION} may change",
+            "metadata.annotations",
+        )
+
+
+def _changes(request: Request) -> set[str]:
+    """Name the fields of the spec that change, also those that no rule reads."""
+    new, old = request.raw().get("spec") or {}, (request.old_raw() or {}).get("spec") or {}
+    return {key for key in {*new, *old} if new.get(key) != old.get(key)}
+
+
+def _is_moving(shoot: Shoot) -> bool:
+    operation, there = shoot.status.last_operation, shoot.status.seed_name
+    kind = operation.type if operation is not None else ""
+    if kind == "Migrate" or (there and there != shoot.spec.seed_name):
+        return True
+    return kind == "Restore" and operation is not None and operation.state != "Succeeded"
+
+
+def _annotations(shoot: Shoot) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in shoot.metadata.annotations.items()
+        if key != names.DELETION_CONFIRMATION
+    }
