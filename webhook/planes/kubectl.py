@@ -14,7 +14,7 @@ from webhook.planes.errors import PlaneError
 
 Manifest: TypeAlias = Mapping[str, object]
 
-_TIMEOUT = 60.0
+_TIMEOUT = 150.0
 
 
 class Completed(NamedTuple):

@@ -13,7 +13,7 @@ from webhook.planes.binaries import require
 from webhook.planes.errors import PlaneError
 from webhook.planes.probe import answers_ok
 
-_PATIENCE = 90.0
+_PATIENCE = 180.0
 # Servers with open watches take up to a minute to end; what they were told to keep, etcd has.
 _GRACE = 4.0
 _POLL = 0.05

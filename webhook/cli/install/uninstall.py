@@ -76,7 +76,7 @@ _INSTALLED: Final[tuple[tuple[str, str, str, bool], ...]] = (
 
 _OURS: Final = ",".join(f"{key}={value}" for key, value in sorted(labels().items()))
 _ATTEMPTS: Final = 5
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 120.0
 
 
 class StillNeededError(Exception):
