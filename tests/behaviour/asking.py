@@ -1,6 +1,5 @@
 """Ask a server over plain HTTP, and make answers of different servers comparable."""
 
-import asyncio
 import io
 import re
 from typing import Any, NamedTuple
@@ -10,6 +9,10 @@ import orjson
 
 from tests.behaviour.bad_requests import Bad, config_map, widget
 from tests.behaviour.samples import make_definition, make_namespace
+from tests.waiting import eventually
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 _VOLATILE = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
@@ -32,22 +35,37 @@ async def prepare(session: aiohttp.ClientSession, suffix: str) -> Place:
     """Create the objects that bad requests meet."""
     place = Place(f"test-{suffix}", f"{suffix}.example.com")
     await _post(session, "/api/v1/namespaces", make_namespace(place.namespace))
-    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    await _post(session, definitions, make_definition(place.group))
+    await _post(session, DEFINITIONS, make_definition(place.group))
     maps = f"/api/v1/namespaces/{place.namespace}/configmaps"
     await _post(session, maps, config_map("exists", data={"a": "1"}))
     widgets = f"/apis/{place.group}/v1/namespaces/{place.namespace}/widgets"
     exists = orjson.loads(_filled(orjson.dumps(widget("exists")), place))
-    async with asyncio.timeout(20):
-        while not await _served(session, widgets):  # noqa: ASYNC110  nobody tells when it is
-            await asyncio.sleep(0.1)
+    await until_served(session, place.group, "widgets")
     await _post(session, widgets, exists)
     return place
 
 
-async def _served(session: aiohttp.ClientSession, path: str) -> bool:
+async def until_served(session: aiohttp.ClientSession, group: str, plural: str) -> None:
+    """Wait until a resource that was defined just now is answered for, and told to kubectl."""
+    await eventually(lambda: is_served(session, f"/apis/{group}/v1/{plural}"))
+    await eventually(lambda: _is_told(session, group, plural))
+
+
+async def is_served(session: aiohttp.ClientSession, path: str) -> bool:
     async with session.get(path) as response:
         return response.status == 200
+
+
+async def _is_told(session: aiohttp.ClientSession, group: str, plural: str) -> bool:
+    async with session.get("/apis", headers={"Accept": _DISCOVERY}) as response:
+        groups = (await response.json())["items"]
+    return any(
+        resource["resource"] == plural
+        for found in groups
+        if found["metadata"]["name"] == group
+        for version in found["versions"]
+        for resource in version.get("resources", ())
+    )
 
 
 async def _post(session: aiohttp.ClientSession, path: str, obj: dict[str, Any]) -> None:

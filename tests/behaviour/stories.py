@@ -358,11 +358,11 @@ STORIES = (
         "waiting",
         run(
             ADD_WIDGET,
-            "wait widgets.{group}/one --for=jsonpath={.spec.size}=small --timeout=5s",
+            "wait widgets.{group}/one --for=jsonpath={.spec.size}=small --timeout=60s",
             "wait widgets.{group}/one --for=condition=Ready --timeout=1s",
-            "wait widgets.{group}/one --for=create --timeout=5s",
+            "wait widgets.{group}/one --for=create --timeout=60s",
             "delete widgets.{group} one --wait=false",
-            "wait widgets.{group}/one --for=delete --timeout=5s",
+            "wait widgets.{group}/one --for=delete --timeout=60s",
         ),
     ),
     Story(
@@ -416,7 +416,7 @@ STORIES = (
             Step("create -f -", config_map("owner")),
             Step("create -f -", owned("child", "owner")),
             "delete configmap owner --cascade=background",
-            "wait configmap/child --for=delete --timeout=20s",
+            "wait configmap/child --for=delete --timeout=90s",
         ),
     ),
     Story(
@@ -427,10 +427,10 @@ STORIES = (
             "patch configmap child --type=merge "
             '-p {"metadata":{"finalizers":["example.com/hold"]}}',
             "delete configmap owner --cascade=foreground --wait=false",
-            "wait configmap/child --for=jsonpath={.metadata.deletionTimestamp} --timeout=20s",
+            "wait configmap/child --for=jsonpath={.metadata.deletionTimestamp} --timeout=90s",
             "get configmap owner -o jsonpath={.metadata.finalizers}",
             'patch configmap child --type=merge -p {"metadata":{"finalizers":null}}',
-            "wait configmap/owner --for=delete --timeout=20s",
+            "wait configmap/owner --for=delete --timeout=90s",
         ),
     ),
     Story(
@@ -587,7 +587,7 @@ STORIES = (
         "a resource of several versions",
         run(
             Step("create -f -", VERSIONED),
-            "wait crd/gadgets.{group} --for=condition=Established --timeout=10s",
+            "wait crd/gadgets.{group} --for=condition=Established --timeout=60s",
             Step("create -f -", gadget("v1", "new", age=3)),
             Step("create -f -", gadget("v1beta1", "old", years=3)),
             Step("create -f -", gadget("v1beta1", "bad", size=3)),
@@ -643,7 +643,7 @@ STORIES = (
             "get deployment d -o jsonpath={.spec.template.spec.containers}",
             'patch deployment d --subresource=scale --type=merge -p {"spec":{"replicas":7}}',
             "get deployment d --subresource=scale",
-            "delete deployment d --cascade=foreground --timeout=20s",
+            "delete deployment d --cascade=foreground --timeout=90s",
         ),
     ),
     Story(
@@ -652,10 +652,10 @@ STORIES = (
             Step("create -f -", NODE),
             Step("create -f -", BOUND_POD),
             "create poddisruptionbudget b --selector=app=a --min-available=1",
-            "wait poddisruptionbudget/b --for=jsonpath={.status.expectedPods}=1 --timeout=20s",
-            "drain {ns}-node --force --grace-period=0 --timeout=2s",
+            "wait poddisruptionbudget/b --for=jsonpath={.status.expectedPods}=1 --timeout=90s",
+            "drain {ns}-node --force --grace-period=0 --timeout=4s",
             "delete poddisruptionbudget b",
-            "drain {ns}-node --force --grace-period=0 --timeout=20s",
+            "drain {ns}-node --force --grace-period=0 --timeout=90s",
             "get pods",
             "uncordon {ns}-node",
             "delete node {ns}-node",

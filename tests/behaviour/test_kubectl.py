@@ -6,18 +6,19 @@ from uuid import uuid4
 
 import pytest
 
+from tests.behaviour.asking import until_served
 from tests.behaviour.samples import make_definition
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
-async def widgets(server):
+async def widgets(server, session):
     """A custom resource of the test's own; its name is what kubectl calls it."""
     group = f"t{uuid4().hex[:8]}.example.com"
     await server.kubectl("create", "-f", "-", input=make_definition(group))
     name = f"widgets.{group}"
-    await server.kubectl("wait", "--for=condition=Established", f"crd/{name}")
+    await until_served(session, group, "widgets")
     yield name
     await server.kubectl("delete", "crd", name, "--wait=false")
 
@@ -61,7 +62,7 @@ async def test_changes_are_streamed_as_they_happen(server, widgets, namespace):
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             assert (await process.stdout.readline()).split() == [b"one", b"small", b"1"]
             await kubectl("scale", widgets, "one", "--replicas=4", "-n", namespace)
             assert (await process.stdout.readline()).split() == [b"one", b"small", b"4"]
