@@ -383,7 +383,7 @@ async def site(folder: Path) -> AsyncIterator[Site]:
     """Start a cluster of its own with machine-controller-manager's kinds and played machines."""
     async with Kubernetes(folder / "cluster", durable=False) as server:
         await server.kubectl("apply", "--server-side", "-f", str(crds_folder()))
-        await server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        await server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=90s")
         context = await asyncio.to_thread(server.admin.context)
         connector = aiohttp.TCPConnector(ssl=context, limit=0)
         async with (

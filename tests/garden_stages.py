@@ -3,7 +3,8 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from webhook.api.shoots import Shoot
 from webhook.cli.dev.playing import DARK
 from webhook.cluster import config
 from webhook.cluster.client import Client
+from webhook.cluster.errors import NotFoundError
 from webhook.cluster.requests import Request, Selection
 from webhook.domain.options import Options
 from webhook.planes.gardener import PROJECT_NAMESPACE
@@ -135,8 +137,13 @@ class GardenStage(Stage):
     @override
     async def end(self) -> None:
         """Take the shoots away; seeds stay as long as one of them goes."""
-        gone = [self.client.delete(_SHOOT, key) for key in await self._keys()]
-        await asyncio.gather(*gone)
+        going = [partial(self._delete, key) for key in await self._keys()]
+        await asyncio.gather(*(eventually(each) for each in going))
+
+    async def _delete(self, shoot: ObjectKey) -> bool:
+        with suppress(NotFoundError):
+            await self.client.delete(_SHOOT, shoot)
+        return True
 
     @override
     async def placements(self) -> dict[str, str]:

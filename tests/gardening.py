@@ -51,7 +51,7 @@ class Beside:
         items = [*bundle.objects(wanted, definable(beside_gardener=True))]
         await self.kubectl("apply", "--server-side", "-f", "-", input=items)
         crds = [f"crd/{kind.resource}" for kind in definable(beside_gardener=True)]
-        await self.kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
+        await self.kubectl("wait", "--for=condition=Established", "--timeout=120s", *crds)
 
     async def start(self, settings: dict[str, Any] | None = None, *flags: str) -> None:
         """Start the server with the rights of its account, and wait for its webhooks."""
@@ -61,7 +61,8 @@ class Beside:
             account.write_kubeconfig, self.directory / "kubeconfig"
         )
         path = self._settle(settings or {})
-        quick = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.3")
+        # Quick, but not so that a busy machine is taken for a lost leader.
+        quick = ("--lease-duration=8", "--renew-deadline=6", "--retry-period=0.3")
         self.server = Server(
             self.directory / "server",
             kubeconfig,
@@ -73,7 +74,7 @@ class Beside:
         await self.server.start()
         for hooks in ("mutating", "validating"):
             hook = f"{hooks}webhookconfiguration/espalier"
-            await self.kubectl("wait", "--for=create", "--timeout=60s", hook)
+            await self.kubectl("wait", "--for=create", "--timeout=120s", hook)
             await eventually(partial(self._points_to_us, hook))
 
     def _settle(self, settings: dict[str, Any]) -> Path:
@@ -237,4 +238,4 @@ async def ready_seed(
         await beside.kubectl(
             "patch", "seed", name, "--subresource=status", "--type=merge", "-p", change
         )
-    await beside.kubectl("wait", "--for=condition=GardenletReady", "--timeout=60s", f"seed/{name}")
+    await beside.kubectl("wait", "--for=condition=GardenletReady", "--timeout=120s", f"seed/{name}")

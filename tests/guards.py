@@ -104,7 +104,7 @@ def tasks_have_owners(request: pytest.FixtureRequest) -> None:
 async def no_task_is_left() -> AsyncIterator[None]:
     before = asyncio.all_tasks()
     yield
-    assert await tasks_left(before, 1.0) == []
+    assert await tasks_left(before, 15.0) == []
 
 
 async def tasks_left(before: set[asyncio.Task[Any]], seconds: float) -> list[str]:

@@ -53,7 +53,7 @@ async def define_kinds(server: Any) -> None:
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
     await server.kubectl("apply", "--server-side", "-f", "-", input=listed)
     names = [f"crd/{item['metadata']['name']}" for item in items]
-    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+    await server.kubectl("wait", "--for=condition=Established", "--timeout=120s", *names)
     lease = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASES}}
     await server.kubectl("apply", "--server-side", "-f", "-", input=lease)
 
@@ -96,7 +96,7 @@ async def running(
             placer = Placer(client, cache, clock, recorder)
             parts.append(Dispatcher(client, cache, placer, recorder, clock, metrics))
         async with background("cache", cache.run()), background("events", recorder.run()):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await cache.wait_synced()
             async with background("controllers", _all(parts)):
                 yield cache

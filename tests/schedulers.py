@@ -65,7 +65,7 @@ async def define_kinds(server: Embedded | Kubernetes) -> None:
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
     await server.kubectl("apply", "--server-side", "-f", "-", input=listed)
     resources = [f"crd/{kind.resource}" for kind in kinds]
-    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
+    await server.kubectl("wait", "--for=condition=Established", "--timeout=120s", *resources)
 
 
 @asynccontextmanager
@@ -93,7 +93,7 @@ async def connected(
         placer = Placer(client, cache, clock, recorder)
         dispatcher = Dispatcher(client, cache, placer, recorder, clock, metrics)
         async with background("cache", cache.run()), background("events", recorder.run()):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await cache.wait_synced()
             yield Scheduling(client, cache, placer, dispatcher, recorder)
 

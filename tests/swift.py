@@ -48,7 +48,7 @@ class Served:
         async with self.session.get(url) as answer:
             return answer.status, await answer.text()
 
-    async def until_ready(self, seconds: float = 60) -> None:
+    async def until_ready(self, seconds: float = 120) -> None:
         async def is_ready() -> bool:
             return (await self.ready())[0] == 200
 

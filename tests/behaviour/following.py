@@ -6,13 +6,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
+from tests.waiting import eventually
 from webhook.api.core import CustomResourceDefinition
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Model, Object, ObjectKey
-from webhook.cluster import config
+from webhook.cluster import config, requests
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.errors import NotFoundError
+from webhook.cluster.events import Bookmark, decode
 from webhook.cluster.pacing import Timing
 from webhook.cluster.requests import Selection
 from webhook.runtime.clock import SystemClock
@@ -72,12 +74,24 @@ async def talking(server: Any) -> AsyncIterator[Client]:
 async def install(client: Client, kind: Kind) -> None:
     """Define a kind and wait until it is served."""
     await client.create(DEFINITIONS, ObjectKey("", ""), define(kind))
-    async with asyncio.timeout(20):
-        while True:
-            with suppress(NotFoundError):
-                await client.page(Selection(kind))
-                return
-            await asyncio.sleep(0.05)
+    await until_served(client, kind)
+
+
+async def until_served(client: Client, kind: Kind) -> None:
+    """Wait until a kind can be listed and watched."""
+    await eventually(lambda: client.page(Selection(kind)))
+    await eventually(lambda: _can_be_watched(client, kind))
+
+
+async def _can_be_watched(client: Client, kind: Kind) -> bool:
+    """Stream a list to its end: until the server follows a new kind itself, it asks to wait."""
+    request = requests.stream_list(Selection(kind), 30)
+    async with client.stream(request, opening=30, idle=30, total=30) as lines:
+        async for line in lines:
+            event = decode(line)
+            if isinstance(event, Bookmark) and event.ends_list:
+                return True
+    return False
 
 
 async def uninstall(client: Client, kind: Kind) -> None:
@@ -92,7 +106,7 @@ async def following(
     cache = Cache(client, kinds, SystemClock(), timing=timing)
     task = asyncio.create_task(cache.run())
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             await cache.wait_synced()
         yield cache
     finally:

@@ -13,6 +13,7 @@ from uuid import uuid4
 import aiohttp
 from aiohttp import web
 
+from tests.waiting import eventually
 from webhook.planes.credentials import LOOPBACK, Keyring
 
 Object = dict[str, Any]
@@ -88,7 +89,7 @@ class Hooks:
             "objectSelector": {"matchLabels": {"hook": self.label}},
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
-            "timeoutSeconds": 5,
+            "timeoutSeconds": 20,
             **changes,
         }
 
@@ -127,11 +128,12 @@ class Hooks:
         }
         path = "/api/v1/namespaces/default/configmaps?dryRun=All"
         before = len(self.requests("/probe"))
-        async with asyncio.timeout(20):
-            while len(self.requests("/probe")) == before:
-                async with self._session.post(path, json=probe) as response:
-                    assert response.status == 201, await response.text()
-                await asyncio.sleep(0.05)
+
+        async def is_asked() -> bool:
+            async with self._session.post(path, json=probe) as response:
+                return response.status == 201 and len(self.requests("/probe")) > before
+
+        await eventually(is_asked)
 
     async def remove(self) -> None:
         """Remove the configurations."""

@@ -32,6 +32,8 @@ Object = dict[str, Any]
 GROUP = "/apis/autoscaling.mercari.com/v1alpha1"
 ACCOUNT = "system:serviceaccount:espalier-system:espalier"
 SKEWS = (0.5, -0.5)
+PASSING = (429, 500, 502, 503, 504)
+"""What is answered while a server, or a webhook of ours or Tortoise's, is short of time."""
 MEMORY = "5Gi"
 POLICY = {"containerName": "app", "minAllocatedResources": {"memory": "1Gi"}}
 
@@ -105,10 +107,18 @@ class Shop:
         return await self.estate.server.kubectl(*arguments, "-n", self.namespace, **more)
 
     async def call(self, method: str, path: str, body: Any = None, **more: Any) -> Object:
-        async with self.session.request(method, path, json=body, **more) as response:
-            assert response.status < 300, await response.text()
-            found: Object = await response.json()
-        return found
+        """Send a request, again where a server or its webhooks were short of time."""
+
+        async def answer() -> Object:
+            async with self.session.request(method, path, json=body, **more) as response:
+                if response.status in PASSING:
+                    return {}
+                assert response.status < 300, await response.text()
+                found: Object = await response.json()
+                return found
+
+        answered: Object = await eventually(answer)
+        return answered
 
     async def patch(self, path: str, change: Any) -> Object:
         headers = {"Content-Type": "application/merge-patch+json"}
@@ -158,7 +168,7 @@ class Shop:
         await self.patch(f"{path}/cute/status", {"status": status})
 
     async def schedule(
-        self, name: str = "campaign", after: float = 4, seconds: float = 45, replicas: int = 50
+        self, name: str = "campaign", after: float = 4, seconds: float = 75, replicas: int = 50
     ) -> None:
         """Ask for floors from soon on, for a short while."""
         start = datetime.now(UTC) + timedelta(seconds=after)
@@ -265,7 +275,7 @@ class Shop:
         async def put() -> bool:
             return standin.puts[self.namespace] >= last
 
-        await eventually(put, 60)
+        await eventually(put, 90)
 
     async def until_unlabelled(self, seconds: float = 100) -> None:
         def bare(state: Any) -> bool:
@@ -384,7 +394,7 @@ async def estate(server: Any, directory: Path) -> AsyncIterator[Estate]:
             for number, skew in enumerate(SKEWS):
                 await start(number, skew)
             await server.kubectl(
-                *("wait", "--for=create", "--timeout=60s"),
+                *("wait", "--for=create", "--timeout=120s"),
                 "mutatingwebhookconfiguration/espalier",
             )
             yield found
@@ -413,4 +423,4 @@ async def _define(server: Any) -> None:
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
     await server.kubectl("apply", "--server-side", "-f", "-", input=listed)
     found = [f"crd/{item['metadata']['name']}" for item in items]
-    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *found)
+    await server.kubectl("wait", "--for=condition=Established", "--timeout=120s", *found)

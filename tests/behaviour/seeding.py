@@ -27,6 +27,7 @@ from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.planes.embedded import Embedded
+from webhook.planes.errors import PlaneError
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
 from webhook.runtime.clock import SystemClock
@@ -49,7 +50,7 @@ async def serving(plane: Embedded | Kubernetes, folder: Path) -> AsyncIterator[N
     server = Server(folder, plane.kubeconfig, (free_port(), free_port()), *flags)
     await server.start()
     try:
-        await plane.kubectl("wait", "--for=create", "--timeout=60s", *WEBHOOKS)
+        await plane.kubectl("wait", "--for=create", "--timeout=120s", *WEBHOOKS)
         yield
     finally:
         await server.stop()
@@ -197,12 +198,15 @@ class Landscape:
                 return each["status"], each["reason"], each["message"]
         return "", "", ""
 
-    async def until(self, holds: Any, seconds: float = 60) -> None:
+    async def until(self, holds: Any, seconds: float = 120) -> None:
         last: Any = None
         try:
             async with asyncio.timeout(seconds):
-                while not await holds():
-                    last = (await self.get("mss"))["items"]
+                while True:
+                    with suppress(PlaneError):
+                        if await holds():
+                            return
+                        last = (await self.get("mss"))["items"]
                     await asyncio.sleep(0.3)
         except TimeoutError:
             pytest.fail(f"it did not come to that: {json.dumps(last, indent=1)}")
@@ -214,7 +218,7 @@ class Landscape:
         await self.until(told)
         return (await self.told(kind))[2]
 
-    async def until_ready(self, replicas: int, seconds: float = 60) -> None:
+    async def until_ready(self, replicas: int, seconds: float = 120) -> None:
         await self.kubectl(
             *("wait", f"mss/{self.name}", "--for=condition=Available"),
             f"--timeout={seconds:.0f}s",

@@ -7,7 +7,7 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"
 
@@ -42,7 +42,7 @@ def _bundle(context):
 async def token_of(session, namespace, account="default", **spec):
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while True:
             code, body = await send(session, "POST", path, request)
             if code == 201:
@@ -118,7 +118,7 @@ async def test_roles_let_in_where_they_are_bound(session, namespace):
     }
     await send(session, "POST", f"{RBAC}/namespaces/{namespace}/rolebindings", binding)
     path = f"/api/v1/namespaces/{namespace}/configmaps"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while (await send(session, "GET", path, **as_user(user)))[0] != 200:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     assert (await send(session, "GET", f"{path}/x", **as_user(user)))[0] == 403
@@ -214,7 +214,7 @@ async def test_nobody_grants_what_they_do_not_hold(session, namespace):
     wanted = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
     path = f"{RBAC}/namespaces/{namespace}/roles"
     role = {"metadata": {"name": "r"}, "rules": wanted}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while True:
             code, body = await send(session, "POST", path, role, **as_user(user))
             if "cannot create" not in body["message"]:

@@ -57,7 +57,7 @@ async def landscape(directory: Path, api: str) -> AsyncIterator[Kubectl]:
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             await process.wait()
 
 
@@ -163,7 +163,7 @@ async def check_finalizers(kubectl: Kubectl) -> None:
     assert "spec: Forbidden" in refused.stderr
     freed = json.dumps({"metadata": {"finalizers": None}})
     await kubectl("patch", *held, "--type=merge", "-p", freed)
-    await kubectl("wait", "--for=delete", "--timeout=30s", *held)
+    await kubectl("wait", "--for=delete", "--timeout=90s", *held)
 
 
 async def check_confirmation(kubectl: Kubectl) -> None:

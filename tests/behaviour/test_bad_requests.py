@@ -15,7 +15,7 @@ from tests.behaviour.bad_requests import (
 from tests.behaviour.records import Record
 from webhook.planes.kubernetes import Kubernetes
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 JSON = "application/json"
 RECORD = Record("bad_requests")
 

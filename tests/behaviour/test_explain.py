@@ -8,7 +8,7 @@ import yaml
 from tests.behaviour.staging import staged
 from tests.schedulers import run_explain
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

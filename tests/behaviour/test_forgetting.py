@@ -19,7 +19,7 @@ from webhook.planes.credentials import Keyring, client_context
 from webhook.planes.embedded import Embedded
 from webhook.planes.kubernetes import Kubernetes
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 RECORD = Record("forgotten")
 MAPS = "/api/v1/namespaces/default/configmaps"
 

@@ -27,10 +27,10 @@ from webhook.planes.kubectl import Kubectl
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
-async def until(kubectl: Any, holds: Any, *what: str, seconds: float = 40) -> Any:
+async def until(kubectl: Any, holds: Any, *what: str, seconds: float = 90) -> Any:
     async with asyncio.timeout(seconds):
         while True:
             done = await kubectl("get", *what, "-o", "json", check=False)
@@ -106,7 +106,7 @@ async def restricted(tmp_path, capsys, monkeypatch):
     printed = capsys.readouterr().out
     async with Kubernetes(tmp_path / "garden", durable=False) as garden:
         await garden.kubectl("apply", "--server-side", "-f", "-", input=printed)
-        await garden.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+        await garden.kubectl("wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
         await define_kinds(garden)
         account = await asyncio.to_thread(
             garden.apiserver.access,

@@ -27,7 +27,7 @@ from webhook.planes.gardener import Gardener
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(420)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -91,16 +91,22 @@ async def test_a_real_server_establishes_every_kind(cluster):
     applied = await cluster.kubectl("apply", "--server-side", "-f", "-", input=definitions)
     assert "Warning" not in applied.stderr
     resources = [f"crd/{kind.resource}" for kind in kinds]
-    await cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
+    await cluster.kubectl("wait", "--for=condition=Established", "--timeout=120s", *resources)
     for condition in ("NonStructuralSchema", "Terminating"):
         path = f'{{range .items[*]}}{{.status.conditions[?(@.type=="{condition}")].message}}{{end}}'
         told = await cluster.kubectl("get", "crds", "-o", f"jsonpath={path}")
         assert told.stdout == ""
     for kind in kinds:
-        listed = await cluster.kubectl("get", f"{kind.plural}.{kind.version}.{kind.group}", "-A")
-        assert listed.stderr.strip() == "No resources found"
+        await _until_empty(cluster, f"{kind.plural}.{kind.version}.{kind.group}")
     await _take_the_documents(cluster)
-    await cluster.kubectl("delete", "--wait=false", *resources)
+    # Who applies them again while they still go has them for a moment only.
+    await cluster.kubectl("delete", *resources)
+
+
+async def _until_empty(server, resource: str) -> None:
+    """Wait until a kind is served that was established just now; there is nothing of it yet."""
+    listed = await eventually(lambda: server.kubectl("get", resource, "-A"))
+    assert listed.stderr.strip() == "No resources found"
 
 
 async def _take_the_documents(cluster) -> None:
@@ -121,7 +127,7 @@ async def test_the_server_needs_no_more_than_its_rights(cluster, run, tmp_path):
     kubectl = cluster.kubectl
     _, printed, _ = await run("--standalone")
     await kubectl("apply", "--server-side", "-f", "-", input=printed)
-    await kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    await kubectl("wait", "--for=condition=Established", "--timeout=120s", "crd", "--all")
     account = await asyncio.to_thread(
         cluster.apiserver.access,
         "system:serviceaccount:espalier-system:espalier",
@@ -133,7 +139,7 @@ async def test_the_server_needs_no_more_than_its_rights(cluster, run, tmp_path):
     try:
         for hooks in ("mutating", "validating"):
             hook = f"{hooks}webhookconfiguration/espalier"
-            await kubectl("wait", "--for=create", "--timeout=60s", hook)
+            await kubectl("wait", "--for=create", "--timeout=120s", hook)
         seed = make_seed()
         await kubectl("create", "namespace", "garden-dev")
         for item in (make_cloud_profile(), seed):
@@ -143,7 +149,7 @@ async def test_the_server_needs_no_more_than_its_rights(cluster, run, tmp_path):
         change = json.dumps({"status": status})
         await kubectl("patch", "seed/seed", "--subresource=status", "--type=merge", "-p", change)
         await kubectl("create", "-f", "-", input=make_shoot())
-        await kubectl("wait", "--for=jsonpath={.spec.seedName}=seed", "--timeout=60s",
+        await kubectl("wait", "--for=jsonpath={.spec.seedName}=seed", "--timeout=120s",
                       "shoot/shoot", "-n", "garden-dev")  # fmt: skip
         bad = make_shoot("bad", workers=[make_worker(zones="abc", maximum=1)])
         refused = await kubectl("create", "-f", "-", input=bad, check=False)
@@ -161,7 +167,7 @@ async def test_installing_and_leaving(cluster, run):
     assert code == 0
     applied = await kubectl("apply", "--server-side", "-f", "-", input=printed)
     assert "Warning" not in applied.stderr
-    await kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "-l",
+    await kubectl("wait", "--for=condition=Established", "--timeout=120s", "crd", "-l",
                   "app.kubernetes.io/part-of=espalier")  # fmt: skip
     await kubectl("apply", "-k", str(FOLDER / "kube-scheduler"))
     account = "--as=system:serviceaccount:espalier-system:espalier"
@@ -219,7 +225,7 @@ async def test_installing_and_leaving(cluster, run):
     code, _, complaint = await run("--uninstall", "--crds", "--force")
     assert (code, complaint) == (0, "")
     ours = ("crd", "-l", "app.kubernetes.io/part-of=espalier")
-    await kubectl("wait", "--for=delete", "--timeout=60s", *ours, check=False)
+    await kubectl("wait", "--for=delete", "--timeout=120s", *ours, check=False)
     defined = await kubectl("get", *ours, "-o", "name")
     assert defined.stdout.strip() == ""
 
@@ -238,11 +244,10 @@ async def test_beside_a_gardener_only_what_it_lacks_is_installed(garden, capsys)
     ]
     await garden.kubectl("apply", "--server-side", "-f", "-", input=printed)
     crds = [f"crd/{name}" for name in defined]
-    await garden.kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
+    await garden.kubectl("wait", "--for=condition=Established", "--timeout=120s", *crds)
     # Both are of one group: ours from a definition, Gardener's from its aggregated server.
     for kind in ("seedautoscalers.v1beta1", "managedseedsets.v1alpha1"):
-        listed = await garden.kubectl("get", f"{kind}.seedmanagement.gardener.cloud", "-A")
-        assert "No resources found" in listed.stderr
+        await _until_empty(garden, f"{kind}.seedmanagement.gardener.cloud")
     found = await asyncio.to_thread(run, "--tortoise-crd-patch")
     assert found[0] == 0
     code, _, complaint = await asyncio.to_thread(run, "--uninstall", "--crds")
@@ -268,7 +273,7 @@ async def test_a_virtual_garden_and_its_runtime_cluster_get_their_own_parts(gard
     for printed in (for_garden, for_runtime):
         await garden.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed)
     # Installing again into a namespace that is still going would be refused.
-    await garden.kubectl("delete", "namespace", "espalier-system", "--timeout=60s")
+    await garden.kubectl("delete", "namespace", "espalier-system", "--timeout=120s")
 
 
 async def test_definitions_that_an_aggregated_api_covers_are_named(garden, tmp_path, capsys):
@@ -284,7 +289,7 @@ async def test_definitions_that_an_aggregated_api_covers_are_named(garden, tmp_p
             *("-m", "webhook", "serve", kubeconfig, "--port=0", "--http-port=0"),
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             _, said = await process.communicate()
         assert process.returncode == 2
         assert f"an aggregated API covers our definitions of {shoots.resource}" in said.decode()

@@ -99,21 +99,21 @@ async def test_the_demo_landscapes_shoots_end_where_explain_says(
     drafts = demonstration.shoots()
     ends = demonstration.explained(drafts)
     for name in [stage.name(row.name) for row in demo.SEEDS]:
-        await eventually(lambda name=name: _has_node(real_server, name), 60)
+        await eventually(lambda name=name: _has_node(real_server, name), 120)
     await demonstration.come(drafts, ends)
     assert await demonstration.placements() == ends
     waiting = sum(seed is None for seed in ends.values())
-    await eventually(lambda: _has_shadows(real_server, stage.namespace, waiting), 60)
+    await eventually(lambda: _has_shadows(real_server, stage.namespace, waiting), 120)
 
 
 async def test_gone_seeds_and_shoots_leave_nothing_behind(stage, real_server, kube_scheduler):
     await stage.create(stage.seed("far", region="us-east-1"), stage.shoot("waiting"))
-    await eventually(lambda: _has_shadows(real_server, stage.namespace, 1), 60)
-    await eventually(lambda: _has_node(real_server, stage.name("far")), 60)
+    await eventually(lambda: _has_shadows(real_server, stage.namespace, 1), 120)
+    await eventually(lambda: _has_node(real_server, stage.name("far")), 120)
     await real_server.kubectl("delete", "shoot", "waiting", "-n", stage.namespace)
     await real_server.kubectl("delete", "seed", stage.name("far"))
-    await eventually(lambda: _has_shadows(real_server, stage.namespace, 0), 60)
-    await eventually(lambda: _no_node(real_server, stage.name("far")), 60)
+    await eventually(lambda: _has_shadows(real_server, stage.namespace, 0), 120)
+    await eventually(lambda: _no_node(real_server, stage.name("far")), 120)
 
 
 async def _names(server, *arguments):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.behaviour.watching import seen
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(300)
 MERGE = "application/merge-patch+json"
 
 
@@ -131,14 +131,14 @@ async def test_a_namespace_ends_with_its_content(session):
             "field": "metadata.namespace",
         }
     ]
-    await seen(session, maps, lambda state: set(state) == {"held"}, 40)
+    await seen(session, maps, lambda state: set(state) == {"held"})
     code, _ = await send(
         session, "PATCH", f"{spaces}/{name}", {"metadata": {"labels": {"a": "b"}}}, MERGE
     )
     assert code == 200
     assert (await send(session, "GET", f"{spaces}/{name}"))[0] == 200
     await send(session, "PATCH", f"{maps}/held", {"metadata": {"finalizers": None}}, MERGE)
-    await seen(session, spaces, lambda state: name not in state, 40)
+    await seen(session, spaces, lambda state: name not in state)
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])

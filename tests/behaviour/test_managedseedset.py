@@ -21,7 +21,7 @@ from webhook.cluster.client import Client
 from webhook.planes.embedded import Embedded
 from webhook.planes.kubernetes import Kubernetes
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -64,7 +64,7 @@ async def test_the_documents_set_goes_to_three_replicas_and_shrinks_around_what_
     assert shown[:3] == ["NAME", "DESIRED", "READY"]
     assert shown[shown.index(name) + 1 : shown.index(name) + 3] == ["3", "3"]
     await landscape.retemplate("1.34.2")
-    assert await landscape.rollout("status", f"mss/{name}", "--timeout=60") == 0
+    assert await landscape.rollout("status", f"mss/{name}", "--timeout=120") == 0
     assert await landscape.versions() == ["1.34.1", "1.34.1", "1.34.2"]
     status = await landscape.status()
     assert (status["currentReplicas"], status["updatedReplicas"]) == (2, 1)
@@ -121,7 +121,7 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
     await landscape.until_told("Progressing", "False", "Paused")
     assert order == []
     # Slow enough for somebody to break a shoot while the first replica is being updated.
-    monkeypatch.setattr(shoots, "PACE", timedelta(seconds=12))
+    monkeypatch.setattr(shoots, "PACE", timedelta(seconds=20))
     assert await landscape.rollout("resume", f"mss/{name}") == 0
 
     async def begun() -> Any:
@@ -134,7 +134,7 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
     assert await landscape.versions() == ["1.35.1", "1.35.1", "1.35.2"]
     monkeypatch.setattr(shoots, "PACE", timedelta(0))
     await landscape.in_project("annotate", "shoot", "guest", f"{names.SIMULATE}-")
-    assert await landscape.rollout("status", f"mss/{name}", "--timeout=60") == 0
+    assert await landscape.rollout("status", f"mss/{name}", "--timeout=120") == 0
     assert await landscape.versions() == ["1.35.2"] * 3
     assert order == [f"{name}-2", f"{name}-1", f"{name}-0"]
     await _look_back_and_undo(landscape, capsys)
@@ -147,7 +147,7 @@ async def _look_back_and_undo(landscape: Any, capsys: pytest.CaptureFixture[str]
     assert await landscape.rollout("history", target, "--revision=2") == 0
     assert "+      version: 1.35.2" in capsys.readouterr().out
     assert await landscape.rollout("undo", target) == 0
-    shown = await landscape.rollout_on_a_terminal("status", target, "--timeout=60")
+    shown = await landscape.rollout_on_a_terminal("status", target, "--timeout=120")
     for said in ("REPLICA", f"{landscape.name}-0", "rollout complete: 3 of 3 replicas"):
         assert said in shown
     assert await landscape.versions() == ["1.35.1"] * 3
@@ -190,7 +190,7 @@ async def test_a_template_that_admission_refuses_stops_at_the_first_replica(land
         each["metadata"]["generation"] for each in before.values()
     ]
     await landscape.patch({"shootTemplate": {"spec": {"seedName": landscape.parent}}})
-    assert await landscape.rollout("status", f"mss/{name}", "--timeout=60") == 0
+    assert await landscape.rollout("status", f"mss/{name}", "--timeout=120") == 0
 
 
 async def test_what_is_lost_is_found_again(landscape):
@@ -201,7 +201,7 @@ async def test_what_is_lost_is_found_again(landscape):
     wiped = json.dumps({"status": None})
     status_of = ("patch", "mss", name, "--subresource=status", "--type=merge")
     await landscape.kubectl(*status_of, "-p", wiped)
-    await landscape.kubectl("delete", "managedseed", f"{name}-0", "--timeout=30s")
+    await landscape.kubectl("delete", "managedseed", f"{name}-0", "--timeout=90s")
     await landscape.until_ready(2)
     assert await landscape.replicas() == [f"{name}-0", f"{name}-1"]
     assert (await landscape.status())["nextReplicaNumber"] == 2
@@ -255,14 +255,14 @@ async def test_an_autoscaler_follows_the_shoots(landscape):
         # 80 % of seven or eight seeds: both are within tolerance.
         return replicas in (7, 8) and all(item["spec"].get("seedName") for item in found)
 
-    await landscape.until(placed, 120)
+    await landscape.until(placed, 240)
     path = f"/apis/core.gardener.cloud/v1beta1/namespaces/{landscape.project}/shoots"
     await landscape.server.kubectl("delete", "--raw", f"{path}?labelSelector=stays%3Dno")
 
     async def shrunk() -> Any:
         return (await landscape.get("mss", name))["spec"]["replicas"] == 1
 
-    await landscape.until(shrunk, 120)
+    await landscape.until(shrunk, 240)
     scaler = await landscape.get("seedautoscaler", name)
     assert scaler["status"]["desiredReplicas"] == 1
     assert scaler["status"]["lastScaleTime"]

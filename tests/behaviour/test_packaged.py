@@ -23,7 +23,7 @@ from tests.waiting import eventually
 ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "webhook")
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +112,12 @@ async def test_it_serves_as_nobody_on_a_root_that_cannot_be_written_to(
                 async with session.get(f"{plain}/readyz") as answer:
                     return answer.status == 200
 
-            await eventually(is_ready, 60)
+            await eventually(is_ready, 120)
             url = f"https://127.0.0.1:{listening['port']}/validate"
             async with session.post(url, json=REVIEW, ssl=False) as answer:
                 assert (await answer.json())["response"]["allowed"]
         process.terminate()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             assert await process.wait() == 0
     finally:
         if process.returncode is None:
@@ -139,5 +139,5 @@ async def _logged(
                 found.update(json.loads(line))
         return bool(found)
 
-    await eventually(is_logged, 60)
+    await eventually(is_logged, 120)
     return found

@@ -23,7 +23,7 @@ from webhook.scheduling import ledger
 from webhook.scheduling.extender import Binding, ExtenderError
 from webhook.scheduling.ledger import Entry
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 CONFIG_MAP = kind_of_model(ConfigMap)
 POD = kind_of_model(Pod)
@@ -199,15 +199,15 @@ async def test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same(stage, p
     binding = Binding(key, pod["metadata"]["uid"], stage.name("a"))
     service = extending(stage)
     for _ in range(2):
-        shoot = await service.find_shoot(binding, 5)
+        shoot = await service.find_shoot(binding, 30)
         assert shoot == stage.key("one")
-        await service.bind(shoot, binding, 5)
+        await service.bind(shoot, binding, 30)
         assert await stage.is_on("one", "a")
         bound = await stage.client.get(POD, key)
         assert bound["spec"]["nodeName"] == stage.name("a")
     elsewhere = binding._replace(seed="elsewhere")
     with pytest.raises(ExtenderError, match="is assigned to seed"):
-        await service.bind(stage.key("one"), elsewhere, 5)
+        await service.bind(stage.key("one"), elsewhere, 30)
 
 
 async def test_bind_of_a_shoot_needs_no_pod(stage):
@@ -215,7 +215,7 @@ async def test_bind_of_a_shoot_needs_no_pod(stage):
     one = shoot_of(stage, "one")
     binding = Binding(one.key, one.uid, stage.name("a"))
     service = extending(stage)
-    assert await service.find_shoot(binding, 5) == one.key
+    assert await service.find_shoot(binding, 30) == one.key
     await eventually(lambda: _binds(service, binding))
     weak = await stage.get("one")
     told = weak["metadata"]["annotations"]
@@ -226,7 +226,7 @@ async def test_bind_of_a_shoot_needs_no_pod(stage):
 async def _binds(service, binding):
     """Bind, again if need be, as schedulers do: controllers may write on a new shoot meanwhile."""
     try:
-        await service.bind(binding.pod, binding, 5)
+        await service.bind(binding.pod, binding, 30)
     except ExtenderError:
         return False
     return True
@@ -236,11 +236,11 @@ async def test_bind_refuses_what_does_not_fit_any_more(stage):
     await prepare(stage, stage.seed("far", region="us-east-1", ready=False), stage.shoot("one"))
     one = shoot_of(stage, "one")
     with pytest.raises(ExtenderError, match="gardenlet is not ready"):
-        await extending(stage).bind(one.key, Binding(one.key, one.uid, stage.name("far")), 5)
+        await extending(stage).bind(one.key, Binding(one.key, one.uid, stage.name("far")), 30)
     with pytest.raises(ExtenderError, match="no such seed"):
-        await extending(stage).bind(one.key, Binding(one.key, one.uid, "nowhere"), 5)
+        await extending(stage).bind(one.key, Binding(one.key, one.uid, "nowhere"), 30)
     with pytest.raises(ExtenderError, match="neither a Pod nor a Shoot"):
-        await extending(stage).find_shoot(Binding(ObjectKey(stage.namespace, "x"), "u", "a"), 5)
+        await extending(stage).find_shoot(Binding(ObjectKey(stage.namespace, "x"), "u", "a"), 30)
 
 
 async def test_a_scheduler_that_has_not_bound_yet_is_told_of_its_own_choice(stage):

@@ -27,7 +27,7 @@ from webhook.scheduling.pipeline import place
 from webhook.scheduling.verdict import Verdict
 from webhook.state.snapshot import Snapshot
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 LANDSCAPES = 300
 ASKS = 20

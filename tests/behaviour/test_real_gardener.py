@@ -1,8 +1,6 @@
 """The real Gardener that other tests are judged by is there and does what a garden does."""
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -10,12 +8,12 @@ from uuid import uuid4
 import pytest
 
 from tests.planes import require_parts
+from tests.waiting import eventually
 from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
-from webhook.planes.kubectl import Completed
 from webhook.planes.mcm import MachineControllerManager, crds_folder
 from webhook.planes.registration import CORE, DOMAIN, shoot
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def make_seed(name: str) -> dict[str, Any]:
@@ -64,12 +62,6 @@ def ready_status() -> str:
     )
 
 
-async def eventually(get: Callable[[], Awaitable[Completed]], lines: int) -> None:
-    async with asyncio.timeout(30):
-        while len((await get()).stdout.splitlines()) != lines:  # noqa: ASYNC110  kubectl waits for no count
-            await asyncio.sleep(0.2)
-
-
 async def test_a_shoot_is_defaulted(gardener_server):
     name = f"s{uuid4().hex[:6]}"
     done = await gardener_server.kubectl(
@@ -91,37 +83,34 @@ async def test_a_shoot_with_fewer_machines_than_zones_is_refused_with_its_field(
 async def test_the_scheduler_of_gardener_binds_a_shoot_to_a_ready_seed(gardener_server):
     kubectl = gardener_server.kubectl
     name = f"seed-{uuid4().hex[:6]}"
-    await kubectl("create", "-f", "-", input=[make_lease(name), make_seed(name)])
-    await kubectl(
-        "patch", "seed", name, "--subresource=status", "--type=merge", "-p", ready_status()
-    )
+    await kubectl("create", "-f", "-", input=make_seed(name))
     wanted: dict[str, Any] = dict(shoot(f"s{uuid4().hex[:6]}", PROJECT_NAMESPACE, PROJECT))
     wanted["spec"]["seedSelector"] = {"matchLabels": {"test": name}}
     await kubectl("create", "-f", "-", input=wanted)
-    await kubectl(
-        "wait",
-        f"--for=jsonpath={{.spec.seedName}}={name}",
-        f"shoot/{wanted['metadata']['name']}",
-        f"--namespace={PROJECT_NAMESPACE}",
-        "--timeout=30s",
-    )
     where = (wanted["metadata"]["name"], f"--namespace={PROJECT_NAMESPACE}", "-o", "json")
-    bound = json.loads((await kubectl("get", "shoot", *where)).stdout)
+
+    async def is_bound() -> Any:
+        """Give a sign of life and look; without one Gardener soon takes the seed for lost."""
+        await kubectl("apply", "-f", "-", input=make_lease(name))
+        status_of = ("seed", name, "--subresource=status", "--type=merge")
+        await kubectl("patch", *status_of, "-p", ready_status())
+        found = json.loads((await kubectl("get", "shoot", *where)).stdout)
+        return found if found["spec"].get("seedName") == name else None
+
+    bound = await eventually(is_bound, 120, 1)
     assert bound["spec"]["dns"]["domain"] == f"{where[0]}.{PROJECT}.{DOMAIN}"
 
 
 async def test_the_project_is_ready_through_the_controller_manager(gardener_server):
     await gardener_server.kubectl(
-        "wait", "--for=jsonpath={.status.phase}=Ready", f"project/{PROJECT}", "--timeout=30s"
+        "wait", "--for=jsonpath={.status.phase}=Ready", f"project/{PROJECT}", "--timeout=90s"
     )
 
 
 async def test_a_restarted_gardener_serves_what_it_stored(gardener_server):
     await gardener_server.gardener_apiserver.restart()
-    await gardener_server.kubectl(
-        "wait", "--for=condition=Available", "apiservice/v1beta1.core.gardener.cloud"
-    )
-    listed = await gardener_server.kubectl("get", "cloudprofiles", "-o", "name")
+    # kube-apiserver takes a moment to find it again.
+    listed = await eventually(lambda: gardener_server.kubectl("get", "cloudprofiles", "-o", "name"))
     assert listed.stdout.split() == ["cloudprofile.core.gardener.cloud/local"]
 
 
@@ -131,10 +120,14 @@ async def test_a_kept_garden_goes_on_where_it_was(tmp_path):
     async with Gardener(tmp_path, durable=False) as server:
         await server.kubectl("create", "-f", "-", input=shoot(name, PROJECT_NAMESPACE, PROJECT))
     async with Gardener(tmp_path, durable=False) as server:
-        await server.kubectl("get", "shoot", name, f"--namespace={PROJECT_NAMESPACE}")
+        shoots = ("get", "shoot", name, f"--namespace={PROJECT_NAMESPACE}")
+        await eventually(lambda: server.kubectl(*shoots))
         for project in (PROJECT, "garden"):
             await server.kubectl(
-                "wait", "--for=jsonpath={.status.phase}=Ready", f"project/{project}"
+                "wait",
+                "--for=jsonpath={.status.phase}=Ready",
+                f"project/{project}",
+                "--timeout=120s",
             )
 
 
@@ -144,14 +137,20 @@ async def test_machine_controller_manager_makes_machines(real_server, tmp_path):
     namespace = f"mcm-{uuid4().hex[:6]}"
     await kubectl("create", "namespace", namespace)
     await kubectl("apply", "--server-side", "-f", str(crds_folder()))
-    await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    # Only these: others on the shared server are just being deleted.
+    these = ("-f", str(crds_folder()), "--timeout=120s")
+    await kubectl("wait", "--for=condition=Established", *these)
     manager = MachineControllerManager(tmp_path, real_server.apiserver, namespace)
     await manager.start()
     try:
         objects = [make_machine_class(), make_machine_deployment(replicas=2)]
-        await kubectl("create", "-n", namespace, "-f", "-", input=objects)
+        await eventually(lambda: kubectl("apply", "-n", namespace, "-f", "-", input=objects))
         machines = ("machines", "--selector=name=pool", f"--namespace={namespace}")
-        await eventually(lambda: kubectl("get", *machines, "-o", "name"), lines=2)
+
+        async def are_made() -> bool:
+            return len((await kubectl("get", *machines, "-o", "name")).stdout.splitlines()) == 2
+
+        await eventually(are_made)
     finally:
         await manager.stop()
 

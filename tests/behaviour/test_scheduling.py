@@ -19,7 +19,7 @@ from webhook.controllers import scheduler
 from webhook.scheduling import explain
 from webhook.scheduling.landscape import Landscape
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 SHOOT = kind_of_model(Shoot)
 SEED = kind_of_model(Seed)
@@ -35,6 +35,8 @@ async def stage(server, namespace, espalier):
 
 async def test_a_shoot_gets_the_emptiest_seed_and_is_told(stage):
     await stage.create(stage.seed("a", shoots=4), stage.seed("b", shoots=4))
+    # Seeds and shoots are watched apart: a scheduler may hear of a shoot before its seeds.
+    await eventually(lambda: _knows(stage, "a", "b"))
     for index in range(4):
         await stage.create(stage.shoot(f"s{index}"))
         await eventually(lambda index=index: _is_placed(stage, f"s{index}"))
@@ -96,10 +98,11 @@ async def test_a_shoot_that_asks_for_more_zones_moves_once(stage):
     assert await stage.is_on("s", "plain")
     await stage.create(stage.seed("wide", zones=WIDE))
     await eventually(lambda: stage.is_on("s", "wide"))
-    moved = (await stage.get("s"))["metadata"]["resourceVersion"]
+    moved = (await stage.get("s"))["metadata"]["generation"]
     await stage.create(stage.seed("wider", zones=WIDE), stage.shoot("other"))
     await eventually(lambda: stage.is_on("other", "plain"))
-    assert (await stage.get("s"))["metadata"]["resourceVersion"] == moved
+    assert await stage.is_on("s", "wide")
+    assert (await stage.get("s"))["metadata"]["generation"] == moved
 
 
 async def test_schedule_anyway_weakens_with_an_event_and_stays(stage):
@@ -152,6 +155,12 @@ async def test_what_if(stage):
         return explain.explain(shoot, Landscape(), snapshot).seed == stage.name("here")
 
     await eventually(told)
+
+
+def _knows(stage, *seeds):
+    snapshot = stage.scheduling.cache.snapshot()
+    found = [snapshot.get(Seed, ObjectKey("", stage.name(name))) for name in seeds]
+    return all(seed is not None and seed.status.allocatable for seed in found)
 
 
 async def _is_placed(stage, name):

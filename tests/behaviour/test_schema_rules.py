@@ -11,7 +11,7 @@ from tests.behaviour.bad_requests import MERGE_PATCH, Bad
 from tests.behaviour.records import Record
 from webhook.planes.kubernetes import Kubernetes
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 RECORD = Record("schema_rules")
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RULEDS = "/apis/{group}/v1/namespaces/{ns}/ruleds"
@@ -182,7 +182,7 @@ async def ruled_place(session, namespace):
         assert response.status == 201, await response.text()
         assert "Warning" not in response.headers
     exists = Bad("", "POST", RULEDS, ruled("exists", **EXISTING))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while (await ask(session, exists, place))["code"] == 404:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     yield place

@@ -8,7 +8,7 @@ import yaml
 
 from tests.behaviour.hooks import allow
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 MANIFEST = Path(__file__).parents[2] / "manifests" / "webhooks.yaml"
 MERGE = {"Content-Type": "application/merge-patch+json"}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.behaviour.hooks import allow, serving
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
@@ -46,6 +46,6 @@ async def test_a_port_that_the_service_lacks_is_named(session, hooks, namespace)
     assert code == 500
     assert message == (
         'Internal error occurred: failed calling webhook "see.hooks.example.com": failed to call '
-        f'webhook: Post "https://hook.{namespace}.svc:8443/see?timeout=5s": no service port 8443 '
+        f'webhook: Post "https://hook.{namespace}.svc:8443/see?timeout=20s": no service port 8443 '
         'found for service "hook"'
     )

@@ -9,7 +9,7 @@ from aiohttp import web
 from tests.behaviour import hooks as scripted
 from tests.behaviour.hooks import API, allow, deny, patching, reviewed
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
@@ -99,11 +99,14 @@ async def test_a_review_says_what_who_and_where(session, hooks, maps, namespace,
 
 async def test_the_time_that_is_left_is_told(session, hooks, maps, concerned):
     hooks.on("/see", allow)
-    await hooks.configure("validating", hooks.hook("/see", timeoutSeconds=7))
+    await hooks.configure("validating", hooks.hook("/see", timeoutSeconds=27))
     await send(session, "POST", maps, concerned("a"))
-    await send(session, "POST", maps, concerned("b"), timeout="3s")
+    await send(session, "POST", maps, concerned("b"), timeout="13s")
     asked = [query["timeout"] for path, _, query in hooks.asked if path == "/see"]
-    assert asked == ["7s", "3s"]
+    # A server that was busy before it asks has less left.
+    own, callers = (int(each.removesuffix("s")) for each in asked)
+    assert 20 < own <= 27
+    assert 5 < callers <= 13
 
 
 @pytest.mark.parametrize("kind", ["mutating", "validating"])
@@ -423,7 +426,7 @@ async def test_nobody_is_called_again_without_a_change(session, hooks, maps, con
 )
 async def test_a_webhook_that_hangs(session, hooks, maps, concerned, policy, code):
     async def hang(review):
-        await asyncio.sleep(10)
+        await asyncio.sleep(60)
         return allow(review)
 
     hooks.on("/hang", hang)
@@ -445,7 +448,7 @@ async def test_a_webhook_behind_nothing(session, hooks, maps, concerned):
     assert (status, body["message"]) == (
         500,
         'Internal error occurred: failed calling webhook "gone.hooks.example.com": failed to call '
-        'webhook: Post "https://127.0.0.1:1/x?timeout=5s": dial tcp 127.0.0.1:1: connect: '
+        'webhook: Post "https://127.0.0.1:1/x?timeout=20s": dial tcp 127.0.0.1:1: connect: '
         "connection refused",
     )
 
@@ -469,7 +472,7 @@ async def test_a_webhook_behind_a_service_that_is_not_there(session, hooks, maps
     assert (status, body["message"]) == (
         500,
         'Internal error occurred: failed calling webhook "gone.hooks.example.com": failed to call '
-        'webhook: Post "https://nope.default.svc:443/x?timeout=5s": service "nope" not found',
+        'webhook: Post "https://nope.default.svc:443/x?timeout=20s": service "nope" not found',
     )
 
 
@@ -499,7 +502,7 @@ async def test_validating_webhooks_are_asked_together(session, hooks, maps, conc
     arrived = asyncio.Barrier(2)
 
     async def meet(review):
-        async with asyncio.timeout(4):
+        async with asyncio.timeout(15):
             await arrived.wait()
         return allow(review)
 

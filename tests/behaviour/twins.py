@@ -57,7 +57,7 @@ def make(name: str) -> list[dict[str, Any]]:
 async def live(beside: Beside, name: str) -> None:
     """Create one of each kind and change them as people do."""
     for draft in make(name):
-        await eventually(partial(_creates, beside, draft), 20)
+        await eventually(partial(_creates, beside, draft))
     for kind, namespace in KINDS.items():
         where = ("-n", namespace) if namespace else ()
         await beside.kubectl("label", kind, name, *where, "team=blue")

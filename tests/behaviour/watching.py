@@ -15,7 +15,7 @@ async def seen(
     session: aiohttp.ClientSession,
     path: str,
     holds: Callable[[State], object],
-    seconds: float = 30,
+    seconds: float = 90,
 ) -> State:
     """Follow the objects of a collection, by name, until something holds of them."""
     async with asyncio.timeout(seconds):
@@ -43,8 +43,8 @@ async def events(
     session: aiohttp.ClientSession, path: str, **query: str
 ) -> AsyncIterator[dict[str, Any]]:
     """Yield the events of a watch until the server ends it."""
-    params = {"watch": "1", "timeoutSeconds": "30", **query}
-    timeout = aiohttp.ClientTimeout(total=60)
+    params = {"watch": "1", "timeoutSeconds": "90", **query}
+    timeout = aiohttp.ClientTimeout(total=120)
     async with session.get(path, params=params, timeout=timeout) as response:
         assert response.status == 200, await response.text()
         async for line in response.content:
@@ -56,7 +56,7 @@ async def take(
 ) -> list[dict[str, Any]]:
     """Return the first events of a watch."""
     taken: list[dict[str, Any]] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         async for event in events(session, path, **query):
             taken.append(event)
             if len(taken) == count:

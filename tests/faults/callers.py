@@ -40,7 +40,7 @@ class Callers:
 
     async def until(self, answers: int) -> None:
         """Wait until so many calls were answered."""
-        await eventually(lambda: _now(self.answered >= answers), 60)
+        await eventually(lambda: _now(self.answered >= answers), 150)
 
     async def run(self, *, reusing: int, connecting: int = 0, pause: float = 0.0) -> None:
         """Run callers that keep their connections, and callers that make one for each call."""
@@ -53,7 +53,7 @@ class Callers:
     async def _call(self, pause: float, *, force_close: bool) -> None:
         connector = aiohttp.TCPConnector(ssl=self._context, force_close=force_close)
         # As an API server: a request that fails on its way is not sent a second time.
-        timeout = aiohttp.ClientTimeout(total=10)
+        timeout = aiohttp.ClientTimeout(total=60)
         async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
             session._retry_connection = False
             while not self._stop.is_set():

@@ -31,7 +31,9 @@ async def garden(request, tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
         plane = Kubernetes(directory, durable=False)
     async with plane as server:
         await server.kubectl("apply", "--server-side", "-f", str(CRDS))
-        await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+        await server.kubectl(
+            "wait", "--for=condition=Established", "--timeout=120s", "crd", "--all"
+        )
         yield server
 
 

@@ -25,4 +25,4 @@ async def until_registered(api: Client) -> None:
             return False
         return False
 
-    await eventually(heeds, 60)
+    await eventually(heeds, 120)

@@ -14,7 +14,7 @@ import aiohttp
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 
 
 class Replica:
@@ -68,7 +68,7 @@ class Replica:
                 continue
         return found
 
-    async def logged(self, message: str, seconds: float = 30.0) -> dict[str, Any]:
+    async def logged(self, message: str, seconds: float = 90.0) -> dict[str, Any]:
         """Wait until a message is in the log and give the last such line."""
         async with asyncio.timeout(seconds):
             while True:
@@ -86,7 +86,7 @@ class Replica:
         except aiohttp.ClientError:
             return False
 
-    async def until_ready(self, seconds: float = 60.0) -> None:
+    async def until_ready(self, seconds: float = 120.0) -> None:
         async with aiohttp.ClientSession() as session:
             await eventually(lambda: self.is_ready(session), seconds)
 
@@ -98,7 +98,7 @@ class Replica:
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             return await self.process.wait()
 
 

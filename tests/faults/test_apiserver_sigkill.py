@@ -12,13 +12,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.waiting import eventually
 from webhook.planes.embedded import Embedded
 
 ROUNDS = 50 if os.environ.get("ESPALIER_SOAK") else 10
 WRITERS = 16
 MAPS = "/api/v1/namespaces/default/configmaps"
 
-pytestmark = pytest.mark.timeout(30 * ROUNDS)
+pytestmark = pytest.mark.timeout(60 * ROUNDS)
 
 
 @dataclass
@@ -92,7 +93,9 @@ async def load(server: Embedded, ledger: Ledger, seed: int) -> None:
             )
             for index in range(WRITERS)
         ]
+        began = ledger.newest
         await asyncio.sleep(0.3 + random.Random(seed).random())
+        await eventually(lambda: ledger.newest > began + 10)
         await server.apiserver.kill()
         outcomes = await asyncio.gather(*writers, return_exceptions=True)
     for outcome in outcomes:

@@ -26,7 +26,7 @@ ROTATIONS = 1000 if os.environ.get("ESPALIER_SOAK") else 100
 TORN = range(10, ROTATIONS, 25)
 NAMES = ("localhost", "127.0.0.1")
 
-pytestmark = pytest.mark.timeout(0 if os.environ.get("ESPALIER_SOAK") else 180)
+pytestmark = pytest.mark.timeout(0 if os.environ.get("ESPALIER_SOAK") else 400)
 
 
 async def presented(port: int, context: ssl.SSLContext) -> bytes:
@@ -55,7 +55,7 @@ async def test_a_hundred_rotations_under_load_with_torn_pairs_among_them(embedde
         store = Store(api, ObjectKey(namespace, "espalier-tls"), profile, SystemClock())
         material, _ = await store.read()
         context = ssl.create_default_context(cadata=material.trusted.decode())
-        callers = Callers(lambda: f"https://localhost:{replica.port}/validate?timeout=5s", context)
+        callers = Callers(lambda: f"https://localhost:{replica.port}/validate?timeout=30s", context)
         calling = asyncio.create_task(callers.run(reusing=2, connecting=2, pause=0.005))
         served = material.leaf
         for turn in range(ROTATIONS):
@@ -69,7 +69,7 @@ async def test_a_hundred_rotations_under_load_with_torn_pairs_among_them(embedde
                 continue
             await store.write(renewed, secret)
             served = renewed.leaf
-            await eventually(partial(is_served, replica, context, served), 10)
+            await eventually(partial(is_served, replica, context, served))
         callers.stop()
         await calling
         assert callers.failures == []

@@ -54,7 +54,7 @@ FLAGS = (
     "--log-level=warning",
 )
 
-pytestmark = pytest.mark.timeout(3600 if IN_SOAK else 420)
+pytestmark = pytest.mark.timeout(3600 if IN_SOAK else 900)
 
 
 class CrashError(Exception):
@@ -250,7 +250,7 @@ async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
     await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 1))
     async with running(stage.server, PLAYED):
         async with running(stage.server, OURS, OPTIONS):
-            await stage.until("leaf", 1, "1.35.1", 60)
+            await stage.until("leaf", 1, "1.35.1", 120)
         after, version = 0, 1
         while True:
             after, version = after + 1, version + 1
@@ -258,7 +258,7 @@ async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
             await stage.patch("leaf", {"replicas": after % 2 + 1, "shootTemplate": template})
             died = await _lead_until_cut_off(stage.server, after)
             async with running(stage.server, OURS, OPTIONS):
-                await stage.until("leaf", after % 2 + 1, f"1.35.{version}", 60)
+                await stage.until("leaf", after % 2 + 1, f"1.35.{version}", 120)
             if not died:
                 break
     seen = [_name(each) for each in await stage.list(Shoot)]
@@ -350,7 +350,7 @@ async def test_kills_of_the_leader_and_restarts_of_the_api_lose_nothing(stage, t
         births, made = Births(cache), 2
         try:
             await pair.start()
-            await stage.until("leaf", 2, "1.35.1", 60)
+            await stage.until("leaf", 2, "1.35.1", 120)
             for round_ in range(KILLS):
                 replicas, version = 2 + (round_ + 1) % 2, f"1.35.{round_ + 2}"
                 made += replicas == 3
@@ -361,7 +361,7 @@ async def test_kills_of_the_leader_and_restarts_of_the_api_lose_nothing(stage, t
                 if round_ % (KILLS // RESTARTS) == 0:
                     await _restart(server.apiserver, crash=round_ % 2 == 1)
                 pair.restart()
-                await stage.until("leaf", replicas, version, 120)
+                await stage.until("leaf", replicas, version, 200)
                 births.check(made)
         finally:
             await pair.stop()

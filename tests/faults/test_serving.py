@@ -43,7 +43,7 @@ from webhook.tls.material import Material, Profile
 
 SPEED = 1.0 if os.environ.get("ESPALIER_SOAK") else 10.0
 
-pytestmark = pytest.mark.timeout(0 if SPEED == 1.0 else 180)
+pytestmark = pytest.mark.timeout(0 if SPEED == 1.0 else 400)
 
 
 @asynccontextmanager
@@ -67,7 +67,7 @@ async def detour(garden: Any, directory: Path) -> AsyncIterator[tuple[Meddler, s
 
 
 async def review(served: Served, raw: dict[str, Any]) -> aiohttp.ClientResponse:
-    url = f"https://127.0.0.1:{served.address.port}/validate?timeout=5s"
+    url = f"https://127.0.0.1:{served.address.port}/validate?timeout=30s"
     answer = await served.session.post(url, json=make_review(raw, None, "CREATE"), ssl=False)
     await answer.read()
     return answer
@@ -130,7 +130,7 @@ async def at_least(number: int, counted: Callable[[], int]) -> None:
     async def enough() -> bool:
         return counted() >= number
 
-    await eventually(enough, 60 if SPEED > 1 else 300)
+    await eventually(enough, 150 if SPEED > 1 else 300)
 
 
 def flags_of(port: int, namespace: str) -> dict[str, Any]:
