@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
+import grpc
 
 from webhook.cluster.errors import ApiError
 from webhook.planes.errors import NotBuiltError, PlaneError
 
-PASSING = (ApiError, PlaneError, aiohttp.ClientError, OSError)
+PASSING = (ApiError, PlaneError, aiohttp.ClientError, grpc.aio.AioRpcError, OSError)
 """What asking may raise while a server starts, restarts or is short of time: ask again."""
 
 Condition = Callable[[], Awaitable[Any]] | Callable[[], Any]

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -29,6 +30,7 @@ from webhook.nodegroups import provider_pb2 as wire
 from webhook.tls.authority import KeyPair
 
 OK = grpc.StatusCode.OK
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 MODELS: tuple[type[Object], ...] = (
     *(MachineDeployment, MachineSet, Machine, MachineClass),
     *(Worker, Cluster),
@@ -86,6 +88,25 @@ class Place:
         await create_all(self.client, [machine])
         return FakeNode(machine["metadata"]["name"], machine["spec"]["providerID"])
 
+    async def grow(self, autoscaler: Autoscaler, zone: int, size: int) -> None:
+        """Ask for what a zone lacks, and again as every loop does: a busy seed gives nothing."""
+
+        async def has_grown() -> bool:
+            await autoscaler.scan()
+            if missing := size - await autoscaler.size(self.group(zone)):
+                assert await autoscaler.increase(self.group(zone), missing) in (OK, UNAVAILABLE)
+            return (await self.sizes())[zone] == size
+
+        await eventually(has_grown)
+
+    async def shrink(self, autoscaler: Autoscaler, zone: int, *ids: str) -> None:
+        """Delete nodes; whoever is told that nobody answers asks again."""
+
+        async def is_done() -> bool:
+            return await autoscaler.delete(self.group(zone), *ids) is OK
+
+        await eventually(is_done)
+
     async def sizes(self) -> list[int]:
         page = await self.client.page(Selection(DEPLOYMENT, self.namespace))
         found = [json.loads(bytes(item)) for item in page.items]
@@ -131,9 +152,9 @@ async def opened(server: Any, directory: Path) -> AsyncIterator[Place]:
     items = [crd(kind, beside_gardener=False) for kind in kinds]
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
     await server.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=listed)
-    resources = [f"crd/{kind.resource}" for kind in kinds]
-    await server.kubectl("wait", "--for=condition=Established", "--timeout=60s", *resources)
     async with Client(await config.load(str(server.kubeconfig))) as client:
+        for kind in kinds:
+            await eventually(partial(client.page, Selection(kind), limit=1))
         made = Place(server, client, directory)
         yield made
     await server.kubectl("delete", "namespace", made.namespace, made.own, "--wait=false")

@@ -10,13 +10,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 import yaml
 from typing_extensions import override
 
 from tests.autoscaler import Autoscaler
-from tests.behaviour.pooling import DEPLOYMENT, OK, Place, connected, opened
+from tests.behaviour.pooling import DEPLOYMENT, OK, UNAVAILABLE, Place, connected, opened
 from tests.faults.proxy import Call, Proxy, proxy
 from tests.faults.replicas import running
 from tests.machines import make_deployment
@@ -33,7 +32,7 @@ AUTOSCALERS = [*filter(None, [os.environ.get("ESPALIER_CLUSTER_AUTOSCALER")])]
 SCAN_SECONDS = 0.5
 OUTAGE_SCANS = 60 if os.environ.get("ESPALIER_SOAK") else 2
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture
@@ -54,19 +53,28 @@ async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> N
             assert {*autoscaler.groups} == {place.group(zone) for zone in range(3)}
 
             wanted = [autoscaler.increase(place.group(zone), 5) for zone in (1, 2, 0)]
-            assert await asyncio.gather(*wanted) == [OK, OK, OK]
-            assert sum(await place.sizes()) == 6
+            assert {*await asyncio.gather(*wanted)} <= {OK, UNAVAILABLE}
+
+            async def is_full() -> bool:
+                """What a busy seed did not give at once it gives to whoever asks again."""
+                sizes = await place.sizes()
+                assert sum(sizes) <= 6
+                if sum(sizes) < 6:
+                    await autoscaler.increase(place.group(1), 6)
+                return sum(sizes) == 6
+
+            await eventually(is_full)
             await autoscaler.scan([node])
             assert sum([await autoscaler.size(place.group(zone)) for zone in range(3)]) == 6
 
             for zone in range(3):
                 found = {each.id for each in await autoscaler.instances(place.group(zone))}
                 unmade = found - {node.provider_id}
-                assert await autoscaler.delete(place.group(zone), *unmade) is OK
+                await place.shrink(autoscaler, zone, *unmade)
             assert await place.sizes() == [1, 0, 0]
-            assert await autoscaler.decrease(place.group(0), -1) is OK
+            assert await autoscaler.decrease(place.group(0), -1) in (OK, UNAVAILABLE)
             assert await place.sizes() == [1, 0, 0], "a live Node is never taken back"
-            assert await autoscaler.delete(place.group(0), node.provider_id) is OK
+            await place.shrink(autoscaler, 0, node.provider_id)
             assert await place.sizes() == [0, 0, 0]
             marked = (await place.client.get(DEPLOYMENT, place.zone(0)))["metadata"]["annotations"]
             assert marked[names.TRIGGER_DELETION].startswith(f"{node.name}~")
@@ -123,13 +131,13 @@ async def test_two_servers_and_an_outage_never_pass_the_maximum(place: Place, tm
         for _ in range(OUTAGE_SCANS):
             await first.scan()  # reads go on from memory
             await asyncio.sleep(SCAN_SECONDS)
-        assert await first.increase(place.group(1), 2) is grpc.StatusCode.UNAVAILABLE
-        assert await second.increase(place.group(2), 4) is OK
+        assert await first.increase(place.group(1), 2) is UNAVAILABLE
+        await place.grow(second, 2, 4)
         way.resume()
         codes = await asyncio.gather(
             *(each.increase(place.group(zone), 3) for each in (first, second) for zone in range(3))
         )
-        assert {*codes} <= {OK, grpc.StatusCode.UNAVAILABLE}
+        assert {*codes} <= {OK, UNAVAILABLE}
         assert sum(await place.sizes()) <= 6
 
         async def is_full() -> bool:
@@ -138,7 +146,7 @@ async def test_two_servers_and_an_outage_never_pass_the_maximum(place: Place, tm
             assert sum(await place.sizes()) <= 6
             return sum(await place.sizes()) == 6
 
-        await eventually(is_full, 20)
+        await eventually(is_full)
 
 
 @pytest.mark.parametrize("server", ["embedded"], indirect=True)
@@ -157,8 +165,7 @@ async def test_after_a_restart_of_either_side_sizes_are_known_at_once(place: Pla
     async with running(one):
         certificate = await place.certificate()
         async with connected(one, certificate) as autoscaler:
-            await autoscaler.scan([node], pending=True)
-            assert await autoscaler.increase(place.group(1), 2) is OK
+            await place.grow(autoscaler, 1, 2)
         async with connected(one, certificate) as autoscaler:
             await is_known(autoscaler)
     async with running(two), connected(two, certificate) as autoscaler:
@@ -201,17 +208,13 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
         certificate = await place.certificate()
         async with connected(victim, certificate) as autoscaler:
             await autoscaler.scan()
-            for zone in (1, 2):
-                call = asyncio.create_task(autoscaler.increase(place.group(zone), 2))
-                sprung = asyncio.create_task(trap.sprung.wait())
-                await asyncio.wait({call, sprung}, return_when=asyncio.FIRST_COMPLETED)
-                if trap.sprung.is_set():
-                    victim.process.kill()
-                await call
-                sprung.cancel()
-                if trap.sprung.is_set():
-                    break
-            assert trap.sprung.is_set()
+            growing = asyncio.create_task(_grow_both(place, autoscaler))
+            sprung = asyncio.create_task(trap.sprung.wait())
+            await asyncio.wait({growing, sprung}, return_when=asyncio.FIRST_COMPLETED)
+            assert trap.sprung.is_set(), growing
+            victim.process.kill()
+            growing.cancel()
+            await asyncio.gather(growing, return_exceptions=True)
         way.end()
         assert sum(await place.sizes()) <= 6
         async with connected(heir, certificate) as autoscaler:
@@ -222,12 +225,18 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
                 for zone in (1, 2):
                     missing = 2 - await autoscaler.size(place.group(zone))
                     if missing > 0:
-                        assert await autoscaler.increase(place.group(zone), missing) is OK
+                        code = await autoscaler.increase(place.group(zone), missing)
+                        assert code in (OK, UNAVAILABLE)
                 sizes = await place.sizes()
                 assert sum(sizes) <= 6
                 return sizes == [1, 2, 2]
 
-            await eventually(converges, 15)
+            await eventually(converges)
+
+
+async def _grow_both(place: Place, autoscaler: Autoscaler) -> None:
+    for zone in (1, 2):
+        await place.grow(autoscaler, zone, 2)
 
 
 @pytest.mark.parametrize("server", ["embedded"], indirect=True)
@@ -242,7 +251,7 @@ async def test_processes_share_the_port_and_the_pool(place: Place) -> None:
         for caller in callers:
             await caller.scan()
         wanted = [each.increase(place.group(n % 3), 2) for n, each in enumerate(callers)]
-        assert {*await asyncio.gather(*wanted)} == {OK}
+        assert {*await asyncio.gather(*wanted)} <= {OK, UNAVAILABLE}
         assert sum(await place.sizes()) <= 6
         assert await replica.end() == 0
 

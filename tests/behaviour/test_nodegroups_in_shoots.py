@@ -25,7 +25,7 @@ QUOTA = "capacityquotas.autoscaling.x-k8s.io"
 SPEED = 20.0
 SETTINGS = {"nodegroups": {"takeoverSeconds": 1}}
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 def make_definition() -> dict[str, Any]:
@@ -73,11 +73,22 @@ class Shoot:
             "metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"},
             "data": {"status": status},
         }
-        await self.server.kubectl("apply", "-f", "-", input=body)
+        # A server that has just started makes kube-system in a moment.
+        await eventually(lambda: self.server.kubectl("apply", "-f", "-", input=body))
 
     async def serve_quotas(self) -> None:
+        """Define quotas; a definition is established before it is served."""
         await self.server.kubectl("apply", "-f", "-", input=make_definition())
-        await self.server.kubectl("wait", "--for=condition=Established", f"crd/{QUOTA}")
+
+        async def is_served() -> bool:
+            await self.quotas()
+            return True
+
+        await eventually(is_served)
+
+    async def lose(self, quota: str) -> None:
+        """Delete a quota; kubectl would have to discover its kind first."""
+        await self.client.document(Request("DELETE", f"{QUOTAS}/{quota}"))
 
     async def quotas(self) -> dict[str, str]:
         """Tell how many nodes each quota allows."""
@@ -165,7 +176,7 @@ async def test_a_shoot_says_which_zones_are_bad_and_holds_the_quotas_of_its_pool
             more = {"metadata": {"annotations": {names.POOL_MAXIMUM: "7"}}}
             await place.client.patch(DEPLOYMENT, place.zone(zone), more)
         await eventually(lambda: is_bound("7"))
-        await shoot.server.kubectl("delete", QUOTA, "espalier-pool")
+        await shoot.lose("espalier-pool")
         await eventually(lambda: is_bound("7"))
 
         await shoot.say(**{place.group(0): "NoActivity"})

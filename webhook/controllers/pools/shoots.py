@@ -60,8 +60,16 @@ class Remotes(Protocol):
 class Shoots:
     """Keeps looking, remembers what shoots said last, and tells whom that concerns."""
 
-    def __init__(self, client: Client, cache: Showing, remotes: Remotes, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        cache: Showing,
+        remotes: Remotes,
+        clock: Clock,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
         self._client = client
+        self._patience = patience
         self._cache = cache
         self._remotes = remotes
         self._clock = clock
@@ -88,7 +96,7 @@ class Shoots:
         """Look into one shoot; one that cannot be reached keeps what was said of it."""
         async with at_once:
             try:
-                async with asyncio.timeout(PATIENCE_SECONDS):
+                async with asyncio.timeout(self._patience):
                     shoot = await self._look(namespace)
             except (ApiError, TimeoutError) as error:
                 self._backed_off.pop(namespace, None)
@@ -97,7 +105,7 @@ class Shoots:
             if shoot is None:
                 return
             try:
-                async with asyncio.timeout(PATIENCE_SECONDS):
+                async with asyncio.timeout(self._patience):
                     await self._keep_quotas(shoot, namespace)
             except (ApiError, TimeoutError) as error:
                 _warn("could not keep the quotas of the shoot", namespace, error)
