@@ -15,6 +15,7 @@ from tests.autoscaler import Autoscaler, FakeNode, calling
 from tests.faults.replicas import Replica
 from tests.machines import make_class, make_deployment, make_machine, make_set
 from tests.schedulers import create_all
+from tests.swift import SwiftClock, serving
 from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.crds import crd
@@ -113,7 +114,23 @@ class Place:
         found.sort(key=lambda each: str(each["metadata"]["name"]))
         return [each["spec"].get("replicas", 0) for each in found]
 
+    @asynccontextmanager
+    async def serving(self, name: str, kubeconfig: Path | None = None) -> AsyncIterator[int]:
+        """Answer autoscalers from this process, and give the port: nobody has to start Python."""
+        flags = {
+            "identity": name,
+            "namespace": self.own,
+            "roles": "nodegroups",
+            "nodegroups_port": 0,
+            "certificate_names": "127.0.0.1",
+            "manage_webhooks": "false",
+        }
+        way = str(kubeconfig or self.server.kubeconfig)
+        async with serving(way, SwiftClock(1.0), **flags) as served:
+            yield served.address.nodegroups_port
+
     def replica(self, name: str, *flags: str, kubeconfig: Path | None = None) -> Replica:
+        """Give a process that can be killed; it is not started yet."""
         return Replica(
             *(name, self.directory, kubeconfig or self.server.kubeconfig),
             *("--namespace", self.own, "--roles", "nodegroups", "--nodegroups-port", "0"),
@@ -132,9 +149,11 @@ class Place:
 
 
 @asynccontextmanager
-async def connected(replica: Replica, certificate: Certificate) -> AsyncIterator[Autoscaler]:
-    """Connect an autoscaler to a server that has said where it listens."""
-    port = (await replica.logged("listening"))["nodegroups_port"]
+async def connected(where: Replica | int, certificate: Certificate) -> AsyncIterator[Autoscaler]:
+    """Connect an autoscaler to a server, by its port or by what it says of it."""
+    port = where
+    if isinstance(where, Replica):
+        port = (await where.logged("listening"))["nodegroups_port"]
     address = f"127.0.0.1:{port}"
     async with calling(address, certificate.pair, certificate.authority) as autoscaler:
 

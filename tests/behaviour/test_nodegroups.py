@@ -44,10 +44,9 @@ async def place(server, tmp_path):
 async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> None:
     await place.prepare(1, 0, 0)
     node = await place.add_node(0)
-    replica = place.replica("one")
-    async with running(replica):
+    async with place.serving("one") as port:
         certificate = await place.certificate()
-        async with connected(replica, certificate) as autoscaler:
+        async with connected(port, certificate) as autoscaler:
             await autoscaler.start([node])
             await autoscaler.scan([node], pending=True)
             assert {*autoscaler.groups} == {place.group(zone) for zone in range(3)}
@@ -88,10 +87,9 @@ async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> N
 
 async def test_groups_come_and_go_at_run_time_without_harm(place: Place) -> None:
     await place.prepare(1, 0)
-    replica = place.replica("one")
-    async with running(replica):
+    async with place.serving("one") as port:
         certificate = await place.certificate()
-        async with connected(replica, certificate) as autoscaler:
+        async with connected(port, certificate) as autoscaler:
             await autoscaler.scan()
             assert len(autoscaler.groups) == 2
             broken = {names.POOL_MAXIMUM: "many"}
@@ -121,9 +119,8 @@ async def test_two_servers_and_an_outage_never_pass_the_maximum(place: Place, tm
     await place.prepare(1, 0, 0)
     async with AsyncExitStack() as stack:
         way = await stack.enter_async_context(proxy(place.server, tmp_path, "way"))
-        one = place.replica("one", kubeconfig=way.kubeconfig)
-        two = place.replica("two")
-        await stack.enter_async_context(running(one, two))
+        one = await stack.enter_async_context(place.serving("one", way.kubeconfig))
+        two = await stack.enter_async_context(place.serving("two"))
         certificate = await place.certificate()
         first = await stack.enter_async_context(connected(one, certificate))
         second = await stack.enter_async_context(connected(two, certificate))
@@ -161,14 +158,13 @@ async def test_after_a_restart_of_either_side_sizes_are_known_at_once(place: Pla
         states = [each.status.instanceState for each in await autoscaler.instances(place.group(1))]
         assert states == [wire.InstanceStatus.instanceCreating] * 2
 
-    one, two = place.replica("one"), place.replica("two")
-    async with running(one):
+    async with place.serving("one") as one:
         certificate = await place.certificate()
         async with connected(one, certificate) as autoscaler:
             await place.grow(autoscaler, 1, 2)
         async with connected(one, certificate) as autoscaler:
             await is_known(autoscaler)
-    async with running(two), connected(two, certificate) as autoscaler:
+    async with place.serving("two") as two, connected(two, certificate) as autoscaler:
         await is_known(autoscaler)
     assert await place.sizes() == [1, 2, 0]
 
@@ -203,8 +199,7 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
         way = await stack.enter_async_context(proxy(place.server, tmp_path, "way"))
         trap = way.calls = _Trap(way, writes)
         victim = place.replica("victim", kubeconfig=way.kubeconfig)
-        heir = place.replica("heir")
-        await stack.enter_async_context(running(victim, heir))
+        await stack.enter_async_context(running(victim))
         certificate = await place.certificate()
         async with connected(victim, certificate) as autoscaler:
             await autoscaler.scan()
@@ -217,7 +212,7 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
             await asyncio.gather(growing, return_exceptions=True)
         way.end()
         assert sum(await place.sizes()) <= 6
-        async with connected(heir, certificate) as autoscaler:
+        async with place.serving("heir") as heir, connected(heir, certificate) as autoscaler:
 
             async def converges() -> bool:
                 """Ask as an autoscaler does: for what is missing to what its pods need."""
