@@ -9,6 +9,7 @@ from webhook.api.formats import FORMATS
 
 #: What an object carries beside its schema: never pruned at the root of a resource.
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+_CONTAINERS: Final = (dict, list)
 _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
@@ -18,9 +19,10 @@ class Schema:
     __slots__ = (
         "additional", "additional_allowed", "all_of", "any_of", "default", "embedded", "enum",
         "format", "has_default", "int_or_string", "is_composed", "items", "limits", "list_keys",
-        "list_type", "max_items", "max_length", "max_properties", "min_items", "min_length",
-        "min_properties", "multiple_of", "not_", "nullable", "one_of", "pattern", "preserve",
-        "properties", "raw", "required", "rules", "types", "unique_items",
+        "list_type", "max_items", "max_length", "max_properties", "may_default", "may_repeat",
+        "min_items", "min_length", "min_properties", "multiple_of", "not_", "nullable", "one_of",
+        "pattern", "plain", "preserve", "properties", "raw", "required", "rules", "types",
+        "unique_items",
     )  # fmt: skip
 
     def __init__(self, raw: Mapping[str, Any], known: "dict[int, Schema] | None" = None) -> None:
@@ -37,8 +39,11 @@ class Schema:
         self.embedded = bool(raw.get("x-kubernetes-embedded-resource"))
         self.has_default = raw.get("default") is not None
         self.default = raw.get("default")
+        # Who meets a type inside itself meets it before this is known, and goes the long way.
+        self.may_default = self.may_repeat = True
         self._compile_children(raw, known)
         self._compile_constraints(raw)
+        self._look_ahead()
 
     def _compile_children(self, raw: Mapping[str, Any], known: "dict[int, Schema]") -> None:
         def compiled(child: Mapping[str, Any]) -> Schema:
@@ -80,6 +85,26 @@ class Schema:
         self.list_keys: tuple[str, ...] = tuple(raw.get("x-kubernetes-list-map-keys") or ())
         self.rules = tuple(raw.get("x-kubernetes-validations") or ())
 
+    def _look_ahead(self) -> None:
+        """Note what objects need not be searched for, since most of them are large and plain."""
+        below = [*self.properties.values(), self.additional, self.items]
+        children = [child for child in below if child is not None]
+        self.may_default = any(child.has_default or child.may_default for child in children)
+        self.may_repeat = self.list_type in ("set", "map") or any(
+            child.may_repeat for child in children
+        )
+        self.plain = self._plain()
+
+    def _plain(self) -> type | None:
+        """Return the Python type whose every value is valid, if there is one."""
+        if self.is_composed or self.enum:
+            return None
+        if self.types == ("boolean",):
+            return bool
+        sizes = (self.max_length, self.min_length)
+        is_bound = self.format or self.pattern is not None or sizes != (None, None)
+        return str if "string" in self.types and not is_bound else None
+
     def child(self, name: str) -> "Schema | None":
         """Return the schema of a field, if the field is known."""
         return self.properties.get(name, self.additional)
@@ -93,7 +118,7 @@ class Schema:
         """Remove fields that the schema does not know, in place; return their paths as found."""
         unknown: list[str] = []
         if is_resource and isinstance(value, dict):
-            _prune_resource(value, self, unknown)
+            _prune_fields(value, self, "", unknown, is_resource=True)
         else:
             _prune(value, self, "", unknown)
         return unknown
@@ -138,21 +163,21 @@ def _drop_nulls(value: Any, schema: Schema | None) -> None:
     if schema is None:
         return
     if isinstance(value, dict):
-        for name in list(value):
+        nulls = [name for name, found in value.items() if found is None]
+        for name in nulls:
             child = schema.child(name)
-            found = value[name]
-            if found is None:
-                if child is not None and not child.nullable and not child.has_default:
-                    del value[name]
-            elif isinstance(found, dict | list):
-                _drop_nulls(found, child)
+            if child is not None and not child.nullable and not child.has_default:
+                del value[name]
+        for name, found in value.items():
+            if isinstance(found, _CONTAINERS):
+                _drop_nulls(found, schema.child(name))
     elif isinstance(value, list):
         for found in value:
             _drop_nulls(found, schema.items)
 
 
 def _apply_defaults(value: Any, schema: Schema | None) -> None:
-    if schema is None:
+    if schema is None or not schema.may_default:
         return
     if isinstance(value, dict):
         for name, child in schema.properties.items():
@@ -161,7 +186,7 @@ def _apply_defaults(value: Any, schema: Schema | None) -> None:
             ):
                 value[name] = fresh(child.default)
         for name, found in value.items():
-            if isinstance(found, dict | list):
+            if isinstance(found, _CONTAINERS):
                 _apply_defaults(found, schema.child(name))
             elif found is None and name not in schema.properties:
                 value[name] = _item_default(found, schema.additional)
@@ -177,39 +202,35 @@ def _item_default(value: Any, schema: Schema | None) -> Any:
     return value
 
 
-def _prune_resource(value: dict[str, Any], schema: Schema, unknown: list[str]) -> None:
-    for name in list(value):
-        if name not in META_FIELDS:
-            _prune_field(value, name, schema, "", unknown)
-
-
-def _prune_field(
-    parent: dict[str, Any], name: str, schema: Schema, path: str, unknown: list[str]
-) -> None:
-    child = schema.child(name)
-    where = f"{path}.{name}" if path else name
-    if child is not None:
-        found = parent[name]
-        if isinstance(found, dict | list):
-            _prune(found, child, where, unknown)
-    elif not schema.preserve:
-        unknown.append(where)
-        del parent[name]
-
-
 def _prune(value: Any, schema: Schema | None, path: str, unknown: list[str]) -> None:
     if isinstance(value, dict):
         if schema is None:
             unknown.extend(f"{path}.{name}" for name in value)
             value.clear()
             return
-        for name in list(value):
-            if not (schema.embedded and name in META_FIELDS):
-                _prune_field(value, name, schema, path, unknown)
+        _prune_fields(value, schema, path, unknown, is_resource=schema.embedded)
     elif isinstance(value, list):
         if schema is not None and schema.preserve:
             return
         items = schema.items if schema is not None else None
         for index, found in enumerate(value):
-            if isinstance(found, dict | list):
+            if isinstance(found, _CONTAINERS):
                 _prune(found, items, f"{path}[{index}]", unknown)
+
+
+def _prune_fields(
+    value: dict[str, Any], schema: Schema, path: str, unknown: list[str], *, is_resource: bool
+) -> None:
+    lost = []
+    for name, found in value.items():
+        if is_resource and name in META_FIELDS:
+            continue
+        child = schema.child(name)
+        if child is None:
+            if not schema.preserve:
+                lost.append(name)
+                unknown.append(f"{path}.{name}" if path else name)
+        elif isinstance(found, _CONTAINERS):
+            _prune(found, child, f"{path}.{name}" if path else name, unknown)
+    for name in lost:
+        del value[name]

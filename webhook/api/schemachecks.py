@@ -228,7 +228,10 @@ def _is_multiple(value: float, factor: float) -> bool:
 def _check_array(schema: "Schema", value: list[Any], old: Any, path: str, context: Context) -> None:
     if schema.items is not None:
         olds = _correlate(schema, old)
+        plain = schema.items.plain
         for index, item in enumerate(value):
+            if type(item) is plain:
+                continue
             before = olds.get(_entry_key(schema, item), ABSENT) if olds else ABSENT
             check(schema.items, item, before, f"{path}[{index}]", context)
     size = len(value)
@@ -283,6 +286,8 @@ def _check_object(
     for name, found in value.items():
         child = properties.get(name)
         if child is not None:
+            if type(found) is child.plain:
+                continue
             where = f"{path}.{name}" if path else name
             check(child, found, olds.get(name, ABSENT), where, context)
         elif schema.additional is not None:

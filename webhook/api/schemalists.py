@@ -1,6 +1,6 @@
 """Uniqueness in lists that a schema declares to be sets or maps."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from webhook.api import fielderrors, jsontext
 from webhook.api.fielderrors import FieldError
@@ -10,13 +10,17 @@ if TYPE_CHECKING:
 
     from webhook.api.schema import Schema
 
+_CONTAINERS: Final = (dict, list)
+
 
 def list_errors(schema: "Schema", value: Any, path: str) -> list[FieldError]:
     """Object to entries that occur twice in lists declared as sets or maps."""
     errors: list[FieldError] = []
+    if not schema.may_repeat:
+        return errors
     if isinstance(value, dict):
         for name, found in value.items():
-            if not isinstance(found, dict | list):
+            if not isinstance(found, _CONTAINERS):
                 continue
             if (child := schema.properties.get(name)) is not None:
                 errors += list_errors(child, found, fielderrors.child(path, name))

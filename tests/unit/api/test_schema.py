@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -239,6 +241,27 @@ def test_defaults_fill_what_is_absent_and_nulls_that_may_not_be():
         "workers": [{"name": "a", "max": 3}, {"name": "b", "max": 1}],
         "maybe": None,
     }
+
+
+def test_what_a_type_inside_itself_asks_for_is_done_at_every_depth():
+    raw: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "zones": {
+                "type": "array",
+                "x-kubernetes-list-type": "set",
+                "items": {"type": "string", "enum": ["a", "b"]},
+            },
+            "size": {"type": "integer", "default": 1},
+        },
+    }
+    raw["properties"]["inner"] = raw
+    schema = Schema(raw)
+    value: dict[str, Any] = {"inner": {"inner": {"zones": ["a", "a", "c"]}}}
+    schema.apply_defaults(value)
+    assert value["inner"]["inner"]["size"] == 1
+    assert messages(schema.validate_lists(value)) == ['inner.inner.zones[1]: Duplicate value: "a"']
+    assert len(schema.validate(value)) == 1
 
 
 def test_pruning_removes_and_names_unknown_fields():

@@ -1,4 +1,8 @@
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webhook.api.status import StatusError
 from webhook.apiserver import bodies
@@ -11,10 +15,45 @@ from webhook.apiserver import bodies
         pytest.param(b'{"a":1,"a":2}', ("a",), id="at the top"),
         pytest.param(b'{"a":{"b":1,"b":2},"c":[{"d":1,"d":2}]}', ("a.b", "c[0].d"), id="deep"),
         pytest.param(b'{"a":1,"a":2,"a":3}', ("a",), id="three times is said once"),
+        pytest.param(b'{"a": ":", "b" :"a:b"}', (), id="colons and spaces are no repetition"),
+        pytest.param(b'{"a":1,"a":"\\u003a"}', ("a",), id="escapes hide nothing"),
+        pytest.param(b"[1,2]", (), id="a body without fields"),
     ],
 )
 def test_repeated_fields_are_found(body, duplicates):
     assert bodies.decode(body).duplicates == duplicates
+
+
+_TEXTS = st.text(alphabet='a:"\\ é', max_size=3)
+_PAIRS = st.recursive(
+    _TEXTS | st.integers(0, 9) | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.lists(st.tuples(_TEXTS, inner), max_size=3).map(tuple)
+    ),
+    max_leaves=12,
+)
+
+
+def _written(value):
+    """Write tuples of pairs as objects, repetitions included."""
+    if isinstance(value, tuple):
+        inside = ", ".join(f"{_written(key)} : {_written(found)}" for key, found in value)
+        return f"{{{inside}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _repeats(value):
+    if isinstance(value, tuple):
+        keys = [key for key, _ in value]
+        return len(keys) != len(set(keys)) or any(_repeats(found) for _, found in value)
+    return isinstance(value, list) and any(map(_repeats, value))
+
+
+@given(_PAIRS)
+def test_repetition_is_seen_exactly_where_there_is_some(value):
+    assert bool(bodies.decode(_written(value).encode()).duplicates) == _repeats(value)
 
 
 def test_the_last_of_repeated_fields_counts():

@@ -128,7 +128,10 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 def ordered(fields: FieldSet) -> FieldSet:
     """Sort the elements, as Kubernetes writes them."""
-    return {element: ordered(fields[element]) for element in sorted(fields)}
+    return {
+        element: ordered(below) if (below := fields[element]) else below
+        for element in sorted(fields)
+    }
 
 
 def field(name: str) -> str:

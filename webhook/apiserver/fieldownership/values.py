@@ -7,6 +7,7 @@ from webhook.apiserver.fieldownership.schemas import DEDUCED, Schema
 from webhook.apiserver.fieldownership.sets import FieldSet
 
 MISSING: Final = object()
+_CONTAINERS: Final = (dict, list)
 
 
 def held(value: Any, schema: Schema) -> FieldSet:
@@ -116,6 +117,8 @@ def _arrived_fields(value: dict[str, Any], schema: Schema) -> FieldSet:
     fields = schemas.fields(schema)
     return {
         sets.field(name): _arrived(inner, fields.of(name) or DEDUCED)
+        if isinstance(inner, _CONTAINERS)
+        else {}
         for name, inner in value.items()
     }
 
