@@ -15,6 +15,7 @@ from tests.admission import NOW, read
 from tests.reviews import LANDSCAPE, VALID, make_review, spoiled, valid_reviews
 from webhook.admission import engine, review
 from webhook.admission.decision import Decision, Needs, Request
+from webhook.admission.response import MAX_WARNING, encode
 from webhook.admission.review import ReviewError
 from webhook.api.kinds import KINDS
 from webhook.state.memory import Memory
@@ -60,10 +61,10 @@ def answer(half: str, body: bytes) -> dict[str, Any] | None:
         request = review.decode(body)
     except ReviewError:
         return None
-    encoded = review.encode(request, decide(half, request))
+    encoded = encode(request, decide(half, request))
     if half == "validate":
         whole = review.decode_whole(body)
-        assert review.encode(whole, decide(half, whole)) == encoded, "in one pass or step by step"
+        assert encode(whole, decide(half, whole)) == encoded, "in one pass or step by step"
     written = msgspec.json.decode(encoded)
     response: dict[str, Any] = written["response"]
     assert response["uid"] == request.uid
@@ -81,7 +82,7 @@ def check_answer(half: str, response: dict[str, Any], body: bytes) -> None:
         # An independent library must be able to do what we ask for.
         jsonpatch.apply_patch(msgspec.json.decode(body)["request"]["object"], operations)
     for warning in response.get("warnings", ()):
-        assert 0 < len(warning) <= review.MAX_WARNING
+        assert 0 < len(warning) <= MAX_WARNING
         assert warning.isprintable()
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from webhook.admission.conditions import MatchCondition, conditions, number_changes
-from webhook.admission.decision import Operation, Policy
+from webhook.admission.decision import Operation
+from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
 from webhook.api import names
 from webhook.api.kinds import Kind, kind_of_model

@@ -1,6 +1,6 @@
-"""The words of admission: requests, findings, decisions and policies."""
+"""The words of admission: requests, findings and decisions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -10,10 +10,8 @@ from msgspec import UNSET
 from webhook.api import decode
 from webhook.api.kinds import Kind
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
-from webhook.domain.options import Failure, Mode
 from webhook.domain.pools import PoolKey
 from webhook.state.questions import Question
-from webhook.state.snapshot import Snapshot
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 Verdict: TypeAlias = Literal["allow", "mutate", "warn", "deny"]
@@ -307,35 +305,3 @@ class Grant:
             for outcome in decided.outcomes
         )
         return Decision(decided.findings, decided.warnings, (*decided.patch, patch), outcomes)
-
-
-Mutator: TypeAlias = Callable[[Draft, Request, Snapshot], Iterable[str] | Grant | None]
-"""Edits the one shared draft; what it returns are warnings, or what it would have to take."""
-
-Validator: TypeAlias = Callable[[Request, Snapshot], Iterable[Finding]]
-"""Yields every objection, not the first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """One row of the table: what is judged, when, by which function."""
-
-    name: str
-    models: tuple[type[Object], ...]
-    operations: tuple[Operation, ...]
-    mutate: Mutator | None = None
-    validate: Validator | None = None
-    subresources: tuple[str, ...] = ("",)
-    label: str = ""
-    """Where set, only namespaces with this label are of interest, and every write there is:
-    the answer depends on what we know and not only on what the write changes."""
-    failure: Failure = "Ignore"
-    why: str
-    always: bool = False
-    """Whether `failure` holds even beside a Gardener, which nothing of ours may stop otherwise."""
-    takes: bool = False
-    """Whether it may ask for a Grant, which writes, though not on dry-run."""
-    changes: str = ""
-    """Where set, only writes that change this number of the spec are of interest."""
-    beside_gardener: bool = False
-    mode: Mode = "deny"

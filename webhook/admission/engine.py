@@ -15,11 +15,11 @@ from webhook.admission.decision import (
     Grant,
     Needs,
     Outcome,
-    Policy,
     Request,
     Verdict,
 )
 from webhook.admission.letting_go import only_loses_finalizers
+from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
 from webhook.api import decode, patches
 from webhook.api.kinds import Kind

@@ -1,62 +1,22 @@
-"""AdmissionReview v1 on the wire: bytes to requests, decisions to bytes."""
+"""Requests on the wire: the bytes of an AdmissionReview v1, read as far as a decision needs."""
 
-import base64
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from webhook.admission import structure
-from webhook.admission.decision import (
-    DENIED,
-    DUPLICATE,
-    FORBIDDEN,
-    INVALID,
-    NOT_SUPPORTED,
-    REQUIRED,
-    TOO_LONG,
-    TYPE_INVALID,
-    UNREADABLE,
-    Decision,
-    Finding,
-    Operation,
-    Pair,
-    Read,
-    Request,
-    UserInfo,
-)
-from webhook.api import fielderrors, kinds
+from webhook.admission.decision import UNREADABLE, Operation, Pair, Read, Request, UserInfo
+from webhook.admission.response import API_VERSION, KIND
+from webhook.api import kinds
 from webhook.api.kinds import Kind
 from webhook.api.meta import Object, ObjectKey
 
-MAX_CAUSES: Final = 500
-MAX_WARNING: Final = 256
-MAX_WARNINGS: Final = 4096
-
-_HEAD: Final = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":'
-_ALLOW: Final = b',"allowed":true}}'
 _NULL: Final = Raw(b"null")
-
-_API_VERSION: Final = "admission.k8s.io/v1"
-_KIND: Final = "AdmissionReview"
 _RESOURCE: Final = b'"resource":{'
 _FIRST_WORDS: Final = 1024
 _LONGEST_RESOURCE: Final = 512
-
-_MAX_VALUE: Final = 120
-
-_CAUSES: Final = {
-    REQUIRED: (fielderrors.REQUIRED, "Required value"),
-    INVALID: (fielderrors.INVALID, "Invalid value"),
-    FORBIDDEN: (fielderrors.FORBIDDEN, "Forbidden"),
-    DUPLICATE: (fielderrors.DUPLICATE, "Duplicate value"),
-    NOT_SUPPORTED: (fielderrors.NOT_SUPPORTED, "Unsupported value"),
-    TOO_LONG: (fielderrors.TOO_LONG, "Too long"),
-    TYPE_INVALID: (fielderrors.TYPE_INVALID, "Invalid value"),
-    DENIED: (fielderrors.FORBIDDEN, "Forbidden"),
-}
 
 
 class ReviewError(ValueError):
@@ -192,83 +152,12 @@ def _is_about(asked: _Asked, kind: Kind) -> bool:
 
 
 def _is_review(review: _Review) -> bool:
-    return review.api_version == _API_VERSION and review.kind == _KIND
+    return review.api_version == API_VERSION and review.kind == KIND
 
 
 def _cut(body: bytes) -> Pair:
     asked = _decoder.decode(body).request
     return (_bytes(asked.object), _bytes(asked.old_object)) if asked is not None else (None, None)
-
-
-def encode(request: Request, decision: Decision) -> bytes:
-    """Write the answer to a review."""
-    uid = msgspec.json.encode(request.uid)
-    if not decision.findings and not decision.patch and not decision.warnings:
-        return b"".join((_HEAD, uid, _ALLOW))
-    response: dict[str, Any] = {"uid": request.uid, "allowed": decision.allowed}
-    if not decision.allowed:
-        response["status"] = status(request, decision)
-    elif decision.patch:
-        response["patchType"] = "JSONPatch"
-        response["patch"] = base64.b64encode(msgspec.json.encode(decision.patch)).decode()
-    if decision.warnings:
-        response["warnings"] = list(limit_warnings(decision.warnings))
-    audit = decision.audit
-    if audit:
-        response["auditAnnotations"] = audit
-    return msgspec.json.encode(
-        {
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "response": response,
-        }
-    )
-
-
-def status(request: Request, decision: Decision) -> dict[str, Any]:
-    """Write a refusal as Kubernetes writes one, so that kubectl prints a line for each field.
-
-    422 where the object is at fault; 403 where only the landscape or the caller is in the way.
-    """
-    fatal = [finding for finding in decision.findings if finding.fatal]
-    denied = all(finding.reason == DENIED for finding in fatal)
-    kind = request.kind
-    details: dict[str, Any] = {"name": request.key.name}
-    if kind is not None:
-        details |= {"group": kind.group, "kind": kind.name}
-    if not denied or any(finding.field for finding in fatal):
-        details["causes"] = list(_causes(fatal))
-    return {
-        "status": "Failure",
-        "code": 403 if denied else 422,
-        "reason": "Forbidden" if denied else "Invalid",
-        "message": _message(fatal),
-        "details": details,
-    }
-
-
-def describe(finding: Finding) -> str:
-    """Write one objection as Kubernetes writes field errors."""
-    return f"{finding.field}: {_body(finding)}" if finding.field else finding.message
-
-
-def limit_warnings(warnings: Iterable[str]) -> Iterable[str]:
-    """Keep warnings within what an API server passes on: 256 characters each, 4096 together."""
-    left = MAX_WARNINGS
-    lines = list(dict.fromkeys(_one_line(text) for text in warnings))
-    for number, text in enumerate(lines):
-        rest = len(lines) - number - 1
-        more = f"and {rest + 1} more warnings"
-        if len(text) > left - (len(more) if rest else 0):
-            yield more
-            return
-        left -= len(text)
-        yield text
-
-
-def _one_line(text: str) -> str:
-    line = "".join(char if char.isprintable() else " " for char in text)
-    return line if len(line) <= MAX_WARNING else f"{line[: MAX_WARNING - 1]}…"
 
 
 def _read(body: bytes) -> _Asked:
@@ -284,7 +173,7 @@ def _read(body: bytes) -> _Asked:
         raise ReviewError(f"the body is no AdmissionReview: {error}") from error
     if not _is_review(review):
         found = f"{review.api_version[:80]!r} {review.kind[:80]!r}"
-        raise ReviewError(f"the body is {found}, send an admission.k8s.io/v1 AdmissionReview")
+        raise ReviewError(f"the body is {found}, send an {API_VERSION} {KIND}")
     asked = review.request
     if asked is None or not asked.uid:
         raise ReviewError("the review has no request with a uid")
@@ -337,33 +226,3 @@ def _name_in(data: bytes | None) -> str:
     except UNREADABLE:
         return ""
     return metadata.name or metadata.generate_name
-
-
-def _causes(findings: list[Finding]) -> Iterable[dict[str, str]]:
-    for finding in findings[:MAX_CAUSES]:
-        yield {
-            "reason": _CAUSES[finding.reason][0],
-            "message": _body(finding),
-            "field": finding.field,
-        }
-    if len(findings) > MAX_CAUSES:
-        more = f"and {len(findings) - MAX_CAUSES} more faults of this object"
-        yield {"reason": fielderrors.INVALID, "message": more, "field": ""}
-
-
-def _message(findings: list[Finding]) -> str:
-    """Name each policy once, with what it objects to; kubectl shows this where it has no causes."""
-    by_policy: dict[str, list[str]] = {}
-    for finding in findings[:MAX_CAUSES]:
-        by_policy.setdefault(finding.policy, []).append(describe(finding))
-    return "; ".join(f"{policy}: {'; '.join(said)}" for policy, said in by_policy.items())
-
-
-def _body(finding: Finding) -> str:
-    value = "" if finding.value is UNSET else f"{_shown(finding.value)}: "
-    return f"{_CAUSES[finding.reason][1]}: {value}{finding.message}"
-
-
-def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"

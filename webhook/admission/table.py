@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from webhook.admission.decision import Operation, Policy
+from webhook.admission.decision import Operation
 from webhook.admission.policies import (
     autoscaler_floors,
     controllerregistration_rules,
@@ -36,6 +36,7 @@ from webhook.admission.policies import (
     tortoise_constraints,
     tortoise_floors,
 )
+from webhook.admission.policy import Policy
 from webhook.api import names
 from webhook.api.core import HorizontalPodAutoscaler
 from webhook.api.extensions import (

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from aiohttp import web
 
-from webhook.admission import review
+from webhook.admission import response, review
 from webhook.admission.decision import Decision, Grant, Needs, Outcome, Request
 from webhook.cluster.answers import UnanswerableError
 from webhook.runtime.metrics import Metrics
@@ -64,7 +64,7 @@ class Admission:
                 decision = await self._take(decision, asked)
             tally.count(asked, decision)
             _tell(path, asked, decision, started)
-            return web.Response(body=review.encode(asked, decision), headers=_JSON)
+            return web.Response(body=response.encode(asked, decision), headers=_JSON)
 
         def handle_quickly(body: bytes) -> bytes | None:
             started = perf_counter()
@@ -74,7 +74,7 @@ class Admission:
                 return None  # it takes questions, or something exclusive: both have to wait
             tally.count(asked, decision)
             _tell(path, asked, decision, started)
-            return review.encode(asked, decision)
+            return response.encode(asked, decision)
 
         return handle, handle_quickly
 
@@ -135,7 +135,7 @@ class _Tally:
 
     def count(self, asked: Request, decision: Decision) -> None:
         kind = asked.kind.name if asked.kind else "other"
-        code = 200 if decision.allowed else review.status(asked, decision)["code"]
+        code = 200 if decision.allowed else response.status(asked, decision)["code"]
         key = (asked.operation, kind, code, decision.outcomes)
         self._counts[key] = self._counts.get(key, 0) + 1
         if decision.patch:
@@ -172,6 +172,6 @@ def _tell(path: str, asked: Request, decision: Decision, started: float) -> None
     if allowed:
         logger.debug("allowed", extra=about)
         return
-    reasons = [review.describe(finding) for finding in decision.findings if finding.fatal]
+    reasons = [response.describe(finding) for finding in decision.findings if finding.fatal]
     policies = sorted({finding.policy for finding in decision.findings if finding.fatal})
     logger.info("refused", extra={**about, "reasons": reasons[:10], "policies": policies})

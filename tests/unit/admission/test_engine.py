@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from tests.admission import make_request
-from webhook.admission.decision import Decision, Finding, Needs, Outcome, Policy, Request
+from webhook.admission.decision import Decision, Finding, Needs, Outcome, Request
 from webhook.admission.engine import SHAPE, Table
+from webhook.admission.policy import Policy
 from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot

@@ -8,8 +8,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.clocks import FakeClock
-from webhook.admission.decision import Policy
 from webhook.admission.engine import Table
+from webhook.admission.policy import Policy
 from webhook.api.meta import Object
 from webhook.cluster.answers import UnanswerableError
 from webhook.cluster.cache import NotSyncedError

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.server.conftest import Bench, Client, review
-from webhook.admission.decision import Finding, Policy, Request
+from webhook.admission.decision import Finding, Request
+from webhook.admission.policy import Policy
 from webhook.api.meta import Draft, Metadata, ObjectKey
 from webhook.api.projects import Quota, SecretBinding
 from webhook.api.seeds import Seed

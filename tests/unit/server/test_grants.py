@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.unit.server.conftest import Bench, review
 from tests.unit.server.test_admission import Connect, ask
-from webhook.admission.decision import Grant, Policy, Request
+from webhook.admission.decision import Grant, Request
+from webhook.admission.policy import Policy
 from webhook.api.meta import Draft
 from webhook.api.shoots import Shoot
 from webhook.domain.pools import PoolKey

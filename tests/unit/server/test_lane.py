@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.unit.server.conftest import Bench, review
-from webhook.admission.decision import Finding, Policy, Request
+from webhook.admission.decision import Finding, Request
+from webhook.admission.policy import Policy
 from webhook.api.shoots import Shoot
 from webhook.server import lane
 from webhook.server.listeners import listening

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from webhook.api import gotext, status
@@ -35,22 +36,15 @@ class _FailedCallError(Exception):
     """A call about which the webhook's failurePolicy decides."""
 
 
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What webhooks need to know beside the request itself."""
 
-    def __init__(
-        self,
-        describe: Callable[[Attributes], Request],
-        namespace: Callable[[str], Object | None],
-        authorizer: Callable[[Attributes], Authorizer],
-        adopt: Adopt,
-        again: Again,
-    ) -> None:
-        self.describe = describe
-        self.namespace = namespace
-        self.authorizer = authorizer
-        self.adopt = adopt
-        self.again = again
+    describe: Callable[[Attributes], Request]
+    namespace: Callable[[str], Object | None]
+    authorizer: Callable[[Attributes], Authorizer]
+    adopt: Adopt
+    again: Again
 
 
 class Webhooks:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from webhook import __version__
-from webhook.admission import review
+from webhook.admission import response
 from webhook.admission.table import POLICIES
 from webhook.cli.checking.judging import Objection
 
@@ -16,7 +16,7 @@ def text(objections: Iterable[Objection]) -> str:
     """Write a line for each objection, as compilers do."""
     return "\n".join(
         f"{path}: {name}: {'refused' if finding.fatal else 'warning'}: "
-        f"{review.describe(finding)} [{finding.policy}]"
+        f"{response.describe(finding)} [{finding.policy}]"
         for path, name, finding in objections
     )
 
@@ -55,6 +55,6 @@ def _result(objection: Objection) -> dict[str, Any]:
     return {
         "ruleId": finding.policy,
         "level": "error" if finding.fatal else "warning",
-        "message": {"text": f"{name}: {review.describe(finding)}"},
+        "message": {"text": f"{name}: {response.describe(finding)}"},
         "locations": [location],
     }
