@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import aiohttp
 import orjson
 
 from tests.leaders import running
+from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.core import ConfigMap
 from webhook.api.decode import convert
@@ -25,7 +27,7 @@ from webhook.planes.ports import free_port
 
 GROUP = "/apis/machine.sapcloud.io/v1alpha1"
 KINDS = ("machinedeployments", "machinesets", "machines")
-REST_SECONDS = 150
+REST_SECONDS = 300
 """Long, for machines that are busy with more than this."""
 # As Gardener starts it.
 MCM_FLAGS = ("--kube-api-qps=150", "--kube-api-burst=200", "--concurrent-syncs=30", "--v=3")
@@ -158,10 +160,6 @@ class Fleet:
             changed: Object = await response.json()
             return changed
 
-    async def delete(self, kind: str, name: str) -> None:
-        async with self.session.delete(self.path(kind, name)) as response:
-            assert response.status in (200, 202), await response.text()
-
     async def pool(self, pool: str, sizes: Sequence[int], **said: Any) -> None:
         """Make a pool, one zone for each size, and wait until all its machines serve."""
         simulate = said.pop("simulate", {})
@@ -187,6 +185,32 @@ class Fleet:
     async def scale(self, pool: str, zone: int, replicas: int, **more: Any) -> Object:
         change = {"spec": {"replicas": replicas}}
         return await self.patch("machinedeployments", f"{pool}-z{zone + 1}", change, **more)
+
+    async def raise_to(self, pool: str, zone: int, size: int, asked: int = 0, **more: Any) -> None:
+        """Ask for a size, or more, until that is given: a server without time gives what is there.
+
+        Never more is given.
+        """
+
+        async def is_given() -> bool:
+            given = (await self.scale(pool, zone, asked or size, **more))["spec"]["replicas"]
+            assert given <= size, "more than the pool has"
+            return bool(given == size)
+
+        await eventually(is_given, REST_SECONDS)
+
+    async def lose_machine(self, zone: str) -> None:
+        """Delete some machine of a zone that is not going already."""
+
+        async def is_lost() -> bool:
+            for name, each in [*self.state["machines"].items()]:
+                if _zone_of(each) == zone and "deletionTimestamp" not in each["metadata"]:
+                    async with self.session.delete(self.path("machines", name)) as response:
+                        if response.status in (200, 202):
+                            return True
+            return False
+
+        await eventually(is_lost, REST_SECONDS)
 
     def moment(self, pool: str) -> Moment:
         return moment(pool, self._of(pool))
@@ -383,11 +407,16 @@ async def site(folder: Path) -> AsyncIterator[Site]:
     """Start a cluster of its own with machine-controller-manager's kinds and played machines."""
     async with Kubernetes(folder / "cluster", durable=False) as server:
         await server.kubectl("apply", "--server-side", "-f", str(crds_folder()))
-        await server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=90s")
         context = await asyncio.to_thread(server.admin.context)
         connector = aiohttp.TCPConnector(ssl=context, limit=0)
-        async with (
-            aiohttp.ClientSession(server.url, connector=connector) as session,
-            running(server, (MACHINES,)),
-        ):
-            yield Site(server, session, folder)
+        async with aiohttp.ClientSession(server.url, connector=connector) as session:
+            # A definition is established before it is served.
+            for kind in (*KINDS, "machineclasses"):
+                await eventually(partial(_is_served, session, kind))
+            async with running(server, (MACHINES,)):
+                yield Site(server, session, folder)
+
+
+async def _is_served(session: aiohttp.ClientSession, kind: str) -> bool:
+    async with session.get(f"{GROUP}/{kind}") as response:
+        return response.status == 200
