@@ -108,24 +108,10 @@ class Request:
     """One operation on one object, decoded as far as somebody reads it."""
 
     __slots__ = (
-        "_cut",
-        "_new",
-        "_new_bytes",
-        "_new_raw",
-        "_old",
-        "_old_bytes",
-        "_old_is_readable",
-        "_old_raw",
-        "dry_run",
-        "has_object",
-        "is_sound",
-        "key",
-        "kind",
-        "operation",
-        "subresource",
-        "uid",
-        "user",
-    )
+        "_cut", "_new", "_new_bytes", "_new_raw", "_old", "_old_bytes", "_old_is_readable",
+        "_old_raw", "dry_run", "has_object", "is_sound", "key", "kind", "operation", "subresource",
+        "uid", "user",
+    )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 -- an AdmissionReview has that many parts
         self,
@@ -139,7 +125,7 @@ class Request:
         dry_run: bool = False,
         new: bytes | None = None,
         old: bytes | None = None,
-        read: "Read | None" = None,
+        read: Read | None = None,
     ) -> None:
         self.uid = uid
         self.kind = kind
@@ -167,7 +153,7 @@ class Request:
     def object_bytes(self) -> bytes | None:
         return self._bytes()[0]
 
-    def _bytes(self) -> "Pair":
+    def _bytes(self) -> Pair:
         if self._cut is not None:
             self._new_bytes, self._old_bytes = self._cut()
             self._cut = None

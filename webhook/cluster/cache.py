@@ -3,9 +3,8 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
@@ -19,6 +18,7 @@ from webhook.cluster.informer import Informer, Listener
 from webhook.cluster.pacing import Clock, Pacer, Timing
 from webhook.cluster.reflector import Reflector
 from webhook.cluster.requests import Selection
+from webhook.cluster.standing import KindStatus
 from webhook.state.memory import Memory
 from webhook.state.questions import Answers, Question
 from webhook.state.snapshot import Snapshot
@@ -44,21 +44,6 @@ _NEVER: Final = 1_000_000
 
 class NotSyncedError(Exception):
     """Raised when memory is asked before it is filled."""
-
-
-@dataclass(frozen=True, slots=True)
-class KindStatus:
-    """What there is to say about one kind, for metrics and probes."""
-
-    name: str
-    synced: bool
-    served: bool
-    staleness: float
-    objects: int
-    malformed: int
-    relists: int
-    restarts: Mapping[str, int]
-    failure: str
 
 
 class _Watched:

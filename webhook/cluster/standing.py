@@ -1,7 +1,7 @@
 """How well one kind is followed: what readiness, metrics and snapshots want to know."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -103,3 +103,18 @@ class Standing:
         """Note that the server does not have the kind."""
         self.synced = self.served = False
         self.fail(error)
+
+
+@dataclass(frozen=True, slots=True)
+class KindStatus:
+    """What there is to say about one kind, for metrics and probes."""
+
+    name: str
+    synced: bool
+    served: bool
+    staleness: float
+    objects: int
+    malformed: int
+    relists: int
+    restarts: Mapping[str, int]
+    failure: str
