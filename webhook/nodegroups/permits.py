@@ -72,7 +72,8 @@ class Granter:
             async with within(self._clock, SECONDS):
                 return await self._take(grant, dry_run=dry_run)
         except (TimeoutError, ApiError, BusyError) as error:
-            fields = {"pool": grant.pool.name, "deployment": grant.deployment, "error": str(error)}
+            said = str(error) or f"no answer within {SECONDS:g} seconds"
+            fields = {"pool": grant.pool.name, "deployment": grant.deployment, "error": said}
             logger.warning("could not ask the pool for room", extra=fields)
             return grant.old
 
