@@ -168,7 +168,7 @@ class Shop:
         await self.patch(f"{path}/cute/status", {"status": status})
 
     async def schedule(
-        self, name: str = "campaign", after: float = 4, seconds: float = 75, replicas: int = 50
+        self, name: str = "campaign", after: float = 4, seconds: float = 60, replicas: int = 50
     ) -> None:
         """Ask for floors from soon on, for a short while."""
         start = datetime.now(UTC) + timedelta(seconds=after)

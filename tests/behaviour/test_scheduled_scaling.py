@@ -73,7 +73,7 @@ async def partly_working(shop: Shop) -> None:
 async def back_to_normal(shop: Shop) -> None:
     """Its minimum falls step by step and is held at the floor; then it falls on."""
     await shop.open("BackToNormal", minimum=11)
-    await shop.schedule(seconds=70, replicas=12)
+    await shop.schedule(seconds=60, replicas=12)
     await shop.until_bounds(12, 100)
     await shop.until_condition(names.EFFECTIVE, "True", "Held")
     await shop.until_bounds(10, 20)
@@ -109,7 +109,7 @@ async def quiet(shop: Shop) -> None:
 async def sent_again(shop: Shop) -> None:
     """The manifest that a pipeline holds is applied and replaced in the window."""
     await shop.open(resourcePolicy=[POLICY])
-    await shop.schedule(seconds=90)
+    await shop.schedule(seconds=75)
     await shop.until_bounds(50, 50)
     await shop.until_allowed(MEMORY)
     manifest = shop.manifest(resourcePolicy=[POLICY])
@@ -166,7 +166,7 @@ async def deleted_but_kept(shop: Shop) -> None:
 
 async def recreated(shop: Shop) -> None:
     await shop.open()
-    await shop.schedule(seconds=90)
+    await shop.schedule(seconds=75)
     await shop.until_bounds(50, 50)
     await shop.kubectl("delete", "tortoise", "cute", "--timeout=60s")
     await shop.come()
@@ -190,7 +190,7 @@ async def tortoise_away(shop: Shop) -> None:
     assert shop.estate.standin is not None
     away = shop.estate.standin.away
     await shop.open()
-    await shop.schedule(seconds=90)
+    await shop.schedule(seconds=75)
     away.add(shop.namespace)
     await shop.until_condition(names.EFFECTIVE, "False", "Blocked")
     away.discard(shop.namespace)

@@ -117,8 +117,10 @@ class StandIn:
         path = f"{TORTOISES}/tortoises"
         async with asyncio.TaskGroup() as tasks:
             while True:
-                async with self._session.get(path) as response:
-                    listed = await response.json()
+                listed: Object = {}
+                with contextlib.suppress(aiohttp.ClientError):
+                    async with self._session.get(path) as response:
+                        listed = await response.json()
                 if "items" not in listed:
                     await asyncio.sleep(0.2)  # its definition is being changed
                     continue
@@ -155,11 +157,12 @@ class StandIn:
         while key in self._known:
             left = due - loop.time()
             if left <= 0:
-                await self._reconcile(key)
+                with contextlib.suppress(aiohttp.ClientError):
+                    await self._reconcile(key)
                 due = loop.time() + INTERVAL
                 continue
             changed = self._changed[key]
-            with contextlib.suppress(asyncio.TimeoutError):
+            with contextlib.suppress(asyncio.TimeoutError, aiohttp.ClientError):
                 async with asyncio.timeout(left):
                     await changed.wait()
                     changed.clear()
