@@ -249,7 +249,7 @@ async def _add_the_record(found: Estate) -> None:
 async def on_record(shop: Shop) -> None:
     """See the constraints in the status as long as a window is open, whatever Tortoise puts."""
     await shop.open()
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(200):
         await shop.estate.recorded.wait()
     await shop.schedule(after=1, seconds=40)
     await shop.until_condition(names.CONSTRAINTS_STORED, "True", "Stored")
