@@ -14,8 +14,8 @@ from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
 from webhook.planes.registration import CORE, DOMAIN, cloud_profile
 
 SEEDMANAGEMENT: Final = "seedmanagement.gardener.cloud/v1alpha1"
-_CREDENTIALS: Final = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
-_BACKUP: Final = {"provider": "local", "region": "local", "credentialsRef": _CREDENTIALS}
+CREDENTIALS: Final = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"}
+BACKUP: Final = {"provider": "local", "region": "local", "credentialsRef": CREDENTIALS}
 _LABELS: Final = {"set": "likeness"}
 
 
@@ -27,6 +27,8 @@ class Base(NamedTuple):
     old: Draft | None = None
     is_whole: bool = True
     """Whether every field of it is changed in turn, or only those of a rule."""
+    subresource: str = ""
+    is_deletion: bool = False
 
 
 @asynccontextmanager
@@ -44,36 +46,36 @@ async def furnish(garden: Garden) -> list[Base]:
     project = await garden.get(f"/apis/{CORE}/projects/{PROJECT}")
     project["spec"]["tolerations"] = {"whitelist": [{"key": "welcome"}]}
     await garden.write(project, is_new=False, dry_run=False)
-    for body in (_profile(), _quota(), _binding(), *_seeds()):
+    for body in (profile(), _quota(), _binding(), *_seeds()):
         await insist(garden, body)
     await _fill(garden, "full")
-    for body in (_shoot("neighbour", seedName="home"), *_garden_shoots()):
+    for body in (shoot("neighbour", seedName="home"), *_garden_shoots()):
         await insist(garden, body)
-    guest = _shoot("guest", seedName="host")
+    guest = shoot("guest", seedName="host")
     stored = [
         await insist(garden, body)
         for body in (
-            _shoot("stored"),
-            _shoot("bound", seedName="home", controlPlane=_tolerates("node")),
-            _shoot("zonal", seedName="home", controlPlane=_tolerates("zone")),
-            _shoot("rationed", credentialsBindingName="rationed"),
-            _shoot("pinned", controlPlane={"zones": ["local-a"]}),
-            make_seed("spare", "abc", backup=_BACKUP, taints=[{"key": "a", "value": "b"}]),
-            _managed_seed("host"),
+            shoot("stored"),
+            shoot("bound", seedName="home", controlPlane=tolerates("node")),
+            shoot("zonal", seedName="home", controlPlane=tolerates("zone")),
+            shoot("rationed", credentialsBindingName="rationed"),
+            shoot("pinned", controlPlane={"zones": ["local-a"]}),
+            make_seed("spare", "abc", backup=BACKUP, taints=[{"key": "a", "value": "b"}]),
+            managed_seed("host"),
             _set("kept"),
         )
     ]
-    shoot, bound, zonal, rationed, pinned, spare, managed, kept = stored
+    unbound, bound, zonal, rationed, pinned, spare, managed, kept = stored
     await insist(garden, guest)
     new = [
-        await _defaulted(garden, body)
+        await defaulted(garden, body)
         for body in (
-            _shoot("new"),
-            _shoot("new", seedName="home"),
-            _shoot("new", credentialsBindingName="rationed"),
-            make_seed("new", "abc", backup=_BACKUP, taints=[{"key": "a", "value": "b"}]),
+            shoot("new"),
+            shoot("new", seedName="home"),
+            shoot("new", credentialsBindingName="rationed"),
+            make_seed("new", "abc", backup=BACKUP, taints=[{"key": "a", "value": "b"}]),
             make_seed("new"),
-            _managed_seed("fresh"),
+            managed_seed("fresh"),
             _set("new"),
         )
     ]
@@ -81,7 +83,7 @@ async def furnish(garden: Garden) -> list[Base]:
     registered = await garden.get(f"/apis/{CORE}/namespaces/garden/shoots/host")
     return [
         Base("shoot", new[0]),
-        Base("shoot", shoot, shoot),
+        Base("shoot", unbound, unbound),
         Base("bound", bound, bound),
         Base("new bound", new[1], is_whole=False),
         Base("zonal", zonal, zonal, is_whole=False),
@@ -111,7 +113,8 @@ async def insist(garden: Garden, body: Draft, *, dry_run: bool = False) -> Draft
             await asyncio.sleep(0.1)
 
 
-async def _defaulted(garden: Garden, body: Draft) -> Draft:
+async def defaulted(garden: Garden, body: Draft) -> Draft:
+    """Give a new object as Gardener would store it."""
     return fresh(await insist(garden, body, dry_run=True))
 
 
@@ -124,9 +127,10 @@ async def _fill(garden: Garden, name: str) -> None:
     assert reply.status == 200, reply.body
 
 
-def _profile() -> Draft:
-    profile: dict[str, Any] = dict(cloud_profile("likeness"))
-    spec = profile["spec"]
+def profile(name: str = "likeness") -> Draft:
+    """A profile with something that each of its rules can refuse."""
+    found: dict[str, Any] = dict(cloud_profile(name))
+    spec = found["spec"]
     machine = {"cpu": "2", "gpu": "0", "memory": "8Gi"}
     spec["machineTypes"] = [
         {"name": "small", **machine},
@@ -147,7 +151,7 @@ def _profile() -> Draft:
     spec["regions"].append({"name": "bare"})
     spec["limits"] = {"maxNodesTotal": 50}
     spec["controlPlane"] = {"allowZonePinning": True}
-    return profile
+    return found
 
 
 def _quota() -> Draft:
@@ -177,9 +181,9 @@ def _binding() -> Draft:
 
 def _seeds() -> list[Draft]:
     dns = make_seed("x")["spec"]["dns"]
-    default = {"type": "local", "domain": DOMAIN, "credentialsRef": _CREDENTIALS}
+    default = {"type": "local", "domain": DOMAIN, "credentialsRef": CREDENTIALS}
     return [
-        make_seed("home", "abc", backup=_BACKUP, dns={**dns, "defaults": [default]}),
+        make_seed("home", "abc", backup=BACKUP, dns={**dns, "defaults": [default]}),
         make_seed("lone"),
         make_seed("tainted", "abc", taints=[{"key": "welcome"}]),
         make_seed("full", "abc"),
@@ -187,11 +191,13 @@ def _seeds() -> list[Draft]:
     ]
 
 
-def _tolerates(what: str) -> Draft:
+def tolerates(what: str) -> Draft:
+    """The control plane of a shoot that survives a failure."""
     return {"highAvailability": {"failureTolerance": {"type": what}}}
 
 
-def _shoot(name: str, namespace: str = PROJECT_NAMESPACE, **spec: Any) -> Draft:
+def shoot(name: str, namespace: str = PROJECT_NAMESPACE, **spec: Any) -> Draft:
+    """A Shoot with two pools, one of which may have any number of nodes."""
     labels: dict[str, Any] = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
     pools = [
         pool("one", "abc", 3, priority=5, **labels, taints=[{"key": "t", "effect": "NoSchedule"}]),
@@ -223,15 +229,16 @@ def _garden_shoots() -> list[Draft]:
     fit = {"seedName": "home", "kubernetes": autoscaled}
     unfit = {"version": "1.34.3", "verticalPodAutoscaler": {"enabled": False}}
     return [
-        _shoot("host", "garden", **fit),
-        _shoot("fresh", "garden", **fit),
-        _shoot("free", "garden", **fit),
-        _shoot("unfit", "garden", seedName="home", kubernetes=unfit),
+        shoot("host", "garden", **fit),
+        shoot("fresh", "garden", **fit),
+        shoot("free", "garden", **fit),
+        shoot("unfit", "garden", seedName="home", kubernetes=unfit),
     ]
 
 
-def _managed_seed(name: str) -> Draft:
-    internal = {"type": "local", "domain": "internal.test", "credentialsRef": _CREDENTIALS}
+def managed_seed(name: str) -> Draft:
+    """A ManagedSeed that leaves nearly everything to defaults."""
+    internal = {"type": "local", "domain": "internal.test", "credentialsRef": CREDENTIALS}
     config = {
         "apiVersion": "gardenlet.config.gardener.cloud/v1alpha1",
         "kind": "GardenletConfiguration",
@@ -246,11 +253,11 @@ def _managed_seed(name: str) -> Draft:
 
 
 def _set(name: str) -> Draft:
-    template = _managed_seed("x")["spec"]
+    template = managed_seed("x")["spec"]
     config = template["gardenlet"]["config"]
     config["seedConfig"]["metadata"] = {"labels": _LABELS}
-    shoot = _shoot("x", "garden")["spec"]
-    shoot["dns"] = {"domain": "replica-name.example.org", "providers": []}
+    replica = shoot("x", "garden")["spec"]
+    replica["dns"] = {"domain": "replica-name.example.org", "providers": []}
     return {
         "apiVersion": SEEDMANAGEMENT,
         "kind": "ManagedSeedSet",
@@ -262,6 +269,6 @@ def _set(name: str) -> Draft:
                 "metadata": {"labels": _LABELS},
                 "spec": {"gardenlet": template["gardenlet"]},
             },
-            "shootTemplate": {"metadata": {"labels": _LABELS}, "spec": shoot},
+            "shootTemplate": {"metadata": {"labels": _LABELS}, "spec": replica},
         },
     }

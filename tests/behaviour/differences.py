@@ -1,14 +1,55 @@
 """The closed list of where our admission is not Gardener's, and why."""
 
+import re
+from collections.abc import Collection
 from typing import Final, NamedTuple
+
+from tests.behaviour.judges import Case, Verdict
 
 _ALL: Final = ("Shoot", "Seed", "ManagedSeed", "ManagedSeedSet")
 _SHOOTS: Final = ("Shoot", "ManagedSeedSet")
 _SEEDS: Final = ("Seed", "ManagedSeed", "ManagedSeedSet")
 _CONFIG: Final = r"spec(?:\.template\.spec)?\.gardenlet\.config"
-_SEED: Final = rf"(?:spec|{_CONFIG}\.seedConfig\.spec)"
 _SHOOT: Final = r"spec(?:\.shootTemplate\.spec)?"
 _POOL: Final = rf"{_SHOOT}\.provider\.workers\[\d+\]"
+_UNCHANGEABLE: Final = r"field is immutable"
+_REQUIRED: Final = r"^Required value"
+_UNSUPPORTED: Final = r"Unsupported value"
+_LABEL: Final = r"name part must|a valid label must"
+_NAME: Final = r"lowercase RFC 1123"
+
+
+class Departure(NamedTuple):
+    """A field by which one judge refuses a request, and the other does not."""
+
+    who: str
+    field: str
+    case: Case
+    words: Collection[str]
+    """What is said against that field, one text for each fault."""
+    ours: Verdict
+
+
+class Shape(NamedTuple):
+    """What such requests look like: the field, every word against it, and what was changed."""
+
+    fields: str
+    says: str
+    kinds: tuple[str, ...] = ("Shoot",)
+    changed: str = r".*"
+    """The field that was changed, and how."""
+    instead: str = ""
+    """Where set, a field that we refuse the very request by."""
+
+    def fits(self, departure: Departure) -> bool:
+        case, named = departure.case, departure.ours.fields
+        return (
+            case.kind in self.kinds
+            and re.fullmatch(self.fields, departure.field) is not None
+            and re.fullmatch(self.changed, f"{case.field} {case.change}") is not None
+            and all(re.search(self.says, each) for each in departure.words)
+            and (not self.instead or any(re.fullmatch(self.instead, each) for each in named))
+        )
 
 
 class Difference(NamedTuple):
@@ -18,133 +59,232 @@ class Difference(NamedTuple):
     who: str
     """Who refuses."""
     why: str
-    fields: str
-    kinds: tuple[str, ...] = _ALL
-    change: str = r".*"
+    shapes: tuple[Shape, ...]
+
+    def explains(self, departure: Departure) -> bool:
+        return departure.who == self.who and any(each.fits(departure) for each in self.shapes)
+
+
+def _gardeners(name: str, why: str, *shapes: Shape) -> Difference:
+    return Difference(name, "Gardener", why, shapes)
+
+
+def _ours(name: str, why: str, *shapes: Shape) -> Difference:
+    return Difference(name, "Espalier", why, shapes)
 
 
 DIFFERENCES: Final = (
-    Difference(
+    _gardeners(
         "unread",
-        "Gardener",
         "settings of components, maintenance, health and logs that no rule of ours reads",
-        rf"{_SHOOT}\.kubernetes\.(?!version).*|spec\.maintenance\..*|spec\.systemComponents\b.*"
-        r"|spec\.provider\.workersSettings\b.*|logLevel|logFormat"
-        r"|spec\.settings\.(?:excessCapacityReservation|dependencyWatchdog|loadBalancerServices"
-        r"\.zonalIngress|persistentVolumeClaimAutoscaler)\b.*"
-        rf"|{_CONFIG}\.(?:server|resources\.capacity\.shoots)"
-        r"|spec\.gardenlet\.deployment\.enableHealthProbes",
+        Shape(
+            r"spec\.kubernetes\.(?:kube\w+|verticalPodAutoscaler)\.(?!enabled)[\w.]+"
+            r"|spec\.maintenance\.[\w./]+",
+            rf"{_UNSUPPORTED}|must be |must not be greater|less than|cannot (?:set|be changed)"
+            rf"|could not parse|configuration incorrect|{_UNCHANGEABLE}",
+        ),
+        Shape(
+            r"spec\.settings\.excessCapacityReservation\.[\w.\[\]]+",
+            rf"must be greater|{_REQUIRED}",
+            ("Seed",),
+        ),
+        Shape(r"logLevel|logFormat", _UNSUPPORTED, ("ManagedSeed", "ManagedSeedSet")),
     ),
-    Difference(
-        "metadata",
-        "Gardener",
-        "names, labels and finalizers are judged by the API server that stores the object, and "
-        "Gardener derives labels from types",
-        r"metadata\.labels",
-        ("Shoot", "Seed"),
+    _gardeners(
+        "undecodable",
+        "durations, amounts and types of fields that no rule of ours reads",
+        Shape(
+            r"spec\.(?:kubernetes|maintenance|systemComponents|provider\.workersSettings)\.[\w.]+"
+            rf"|spec\.settings\.[\w.\[\]]+|{_CONFIG}\.(?:server|resources\.capacity\.shoots)"
+            r"|spec\.gardenlet\.deployment\.enableHealthProbes",
+            r"cannot be handled as a \w+: (?:time|quantities|json)",
+            _ALL,
+        ),
     ),
-    Difference(
+    _gardeners(
+        "workerless",
+        "fields that say nothing without workers may be left there",
+        Shape(
+            r".*",
+            r"should not be set for workerless",
+            _SHOOTS,
+            rf"(?:{_SHOOT}\.provider(?:\.workers)?|spec\.shootTemplate(?:\.spec)?) .*",
+        ),
+    ),
+    _gardeners(
+        "labels",
+        "labels are judged by the API server that stores the object, and Gardener derives some "
+        "from types",
+        Shape(r"metadata\.labels", _LABEL, ("Shoot", "Seed")),
+    ),
+    _gardeners(
         "shoot-operations",
-        "Gardener",
         "operations on shoots are Gardener's to know",
-        r"metadata\.annotations\[gardener\.cloud/operation\]",
-        ("Shoot",),
+        Shape(r"metadata\.annotations\[gardener\.cloud/operation\]", _UNSUPPORTED),
     ),
-    Difference(
+    _gardeners(
         "extension-types",
-        "Gardener",
         "without Gardener no extension has to be registered for a type",
-        r"spec\.(?:provider\.type|backup\.provider|dns\.provider\.type|extensions\[\d+\]\.type)",
-        ("Shoot", "Seed"),
+        Shape(
+            r"spec\.(?:provider|networking|dns\.provider|extensions\[\d+\])\.type"
+            r"|spec\.backup\.provider",
+            r"uses non-registered",
+            ("Shoot", "Seed"),
+        ),
     ),
-    Difference(
+    _gardeners(
         "offers",
-        "Gardener",
-        "machine types, images, volumes, regions and restrictions that a CloudProfile lacks are "
-        "warnings here",
-        rf"{_POOL}(?:\.machine\..*|\.volume\.type|\.cri\.name)?|spec\.accessRestrictions\[\d+\]",
-        _SHOOTS,
+        "machine types, images, volumes and restrictions that a CloudProfile does not list are "
+        "warnings here; what one of its zones lacks is refused",
+        Shape(
+            rf"{_POOL}\.(?:machine|volume)\.type",
+            rf"{_UNSUPPORTED}|is unusable|does not support CPU",
+            changed=r"(?!.*= '(?:scarce|rare)').*",
+        ),
+        Shape(rf"{_POOL}(?:\.machine\.image\.version)?", rf"{_UNSUPPORTED}|image is not|semantic"),
+        Shape(rf"{_POOL}\.machine\.image\.name", _REQUIRED, _SHOOTS),
+        Shape(rf"{_POOL}\.(?:machine\.architecture|cri\.name)", _UNSUPPORTED, _SHOOTS),
+        Shape(r"spec\.accessRestrictions\[\d+\]", _UNSUPPORTED),
     ),
-    Difference(
+    _gardeners(
         "versions",
-        "Gardener",
         "Kubernetes versions, and what exists only in some of them",
-        rf"{_SHOOT}\.kubernetes\.version|{_POOL}\.kubernetes\.version|{_SHOOT}\.addons"
-        r"|spec\.cloudProfileName",
-        _SHOOTS,
+        Shape(
+            rf"{_SHOOT}\.kubernetes\.version|{_POOL}\.kubernetes\.version",
+            rf"{_UNSUPPORTED}|semantic version|cannot skip|must not be empty|is unset",
+            _SHOOTS,
+        ),
+        Shape(r"spec\.cloudProfileName", r"no longer supported"),
     ),
-    Difference(
+    _gardeners(
         "shoot-networks",
-        "Gardener",
         "a shoot's own networks are judged when it gets a seed",
-        rf"{_SHOOT}\.networking\b.*",
-        _SHOOTS,
+        Shape(
+            rf"{_SHOOT}\.networking\.(?:nodes|pods|services)",
+            r"invalid CIDR|must be a valid IPv|canonical CIDR|intersects with",
+            _SHOOTS,
+            r"(?!.* = '24\d\.).*",
+        ),
+        Shape(
+            rf"{_SHOOT}\.networking(?:\.(?:pods|services|type))?",
+            rf"{_UNCHANGEABLE}|invalid CIDR|must be a valid IPv|canonical CIDR|{_REQUIRED}|label",
+            _SHOOTS,
+        ),
+        Shape(
+            r"spec\.networking\.ipFamilies(?:\[\d+\])?",
+            rf"{_UNSUPPORTED}|unsupported IP family|Duplicate value",
+        ),
     ),
-    Difference(
-        "shoot-references",
-        "Gardener",
-        "a profile, binding or exposure class that is missing is a warning or not read",
-        rf"{_SHOOT}\.(?:cloudProfile\.\w+|credentialsBindingName|secretBindingName)"
-        r"|spec\.exposureClassName",
-        _SHOOTS,
+    _gardeners(
+        "optional-references",
+        "a shoot may name no profile or binding; one that it names anew must exist",
+        Shape(rf"{_SHOOT}\.cloudProfile\.(?:name|kind)", rf"{_REQUIRED}|{_UNSUPPORTED}", _SHOOTS),
+        Shape(
+            rf"{_SHOOT}\.(?:credentials|secret)BindingName",
+            rf"{_REQUIRED}|cannot be unset|incompatible|no longer supported|{_UNCHANGEABLE}",
+            _SHOOTS,
+        ),
     ),
-    Difference(
+    _gardeners(
         "shoot-domains",
-        "Gardener",
         "domains of shoots are served by Gardener",
-        rf"{_SHOOT}\.dns\b.*",
-        _SHOOTS,
+        Shape(
+            rf"{_SHOOT}\.dns(?:\.domain)?",
+            rf"expected scheme|RFC 1123|{_REQUIRED}|{_UNCHANGEABLE}",
+            _SHOOTS,
+        ),
+        Shape(r"spec\.dns\.providers\[\d+\]\.credentialsRef", _REQUIRED),
     ),
-    Difference(
+    _gardeners(
         "shoot-words",
-        "Gardener",
         "purpose, scheduler, type and region of a shoot are free words here, the region as long "
         "as its zones are known",
-        rf"{_SHOOT}\.(?:purpose|schedulerName|region|provider\.type)",
-        _SHOOTS,
+        Shape(rf"{_SHOOT}\.purpose", _UNSUPPORTED, _SHOOTS),
+        Shape(r"spec\.schedulerName", rf"{_NAME}|{_UNCHANGEABLE}"),
+        Shape(
+            rf"{_SHOOT}\.(?:region|provider\.type)",
+            rf"{_UNCHANGEABLE}|{_REQUIRED}|{_NAME}|must equal",
+            _SHOOTS,
+        ),
     ),
-    Difference(
+    _gardeners(
         "node-details",
-        "Gardener",
         "labels, taints and update strategies of nodes are the provider's",
-        rf"{_POOL}\.(?:labels|taints\b.*|updateStrategy)",
-        _SHOOTS,
+        Shape(
+            rf"{_POOL}\.(?:labels|taints\[\d+\](?:\.\w+)?|updateStrategy)",
+            rf"{_LABEL}|{_UNSUPPORTED}|Duplicate value|{_REQUIRED}",
+            _SHOOTS,
+        ),
     ),
-    Difference(
+    _gardeners(
         "misspelt",
-        "Gardener",
         "Gardener writes `spec.providers.workers` where it means `spec.provider.workers`, and "
         "`name` for `metadata.name`",
-        r"spec\.providers\.workers|name",
-        ("Shoot",),
+        Shape(
+            r"spec\.providers\.workers",
+            r"must not be removed as long as registered",
+            instead=r"spec\.provider\.workers",
+        ),
+        Shape(r"name", r"must not exceed 21", instead=r"metadata\.(?:name|generateName)"),
     ),
-    Difference(
+    _gardeners(
+        "letting-go",
+        "writes of finalizers alone never come to us, so that nothing is held because we are away",
+        Shape(r"metadata\.finalizers", r"deletion has not completed", changed=r".* removed"),
+    ),
+    _gardeners(
+        "moves-by-wish",
+        "a shoot that wishes for more zones than its seed has is moved to another (document 003)",
+        Shape(r"spec\.controlPlane", r"tolerance of zone on seed", changed=r".*'type': 'zone'.*"),
+    ),
+    _ours(
         "twin-annotations",
-        "Espalier",
         "annotations that stand in for fields of documents 000, 002 and 003",
-        r"(?:spec\.shootTemplate\.)?metadata\.annotations\[espalier\.gardener\.cloud/.*\]",
-        _SHOOTS,
+        Shape(
+            r"(?:spec\.shootTemplate\.)?metadata\.annotations\[espalier\.gardener\.cloud/[\w-]+\]",
+            r"must be|supported values|write a number",
+            _SHOOTS,
+        ),
     ),
-    Difference(
+    _ours(
         "multi-zonal",
-        "Espalier",
         "a multi-zonal seed stays multi-zonal, in use or not (document 003)",
-        r"(?:.*\.)?metadata\.labels\[seed\.gardener\.cloud/multi-zonal\]|spec\.provider\.zones",
-        _SEEDS,
+        Shape(
+            r"(?:.*\.)?metadata\.labels\[seed\.gardener\.cloud/multi-zonal\]|spec\.provider\.zones",
+            r"^a multi-zonal seed stays multi-zonal",
+            _SEEDS,
+        ),
     ),
-    Difference(
+    _ours(
+        "multi-zonal-label",
+        'a seed labelled `multi-zonal: "false"` takes no multi-zone control plane, whatever its '
+        "zones (document 003)",
+        Shape(r"spec\.seedName", r"is not multi-zonal, it has 3 zones"),
+    ),
+    _ours(
+        "own-selector",
+        "a shoot is bound only where its own `seedSelector` leads; Gardener looks at that again "
+        "when it changes",
+        Shape(r"spec\.seedName", r"does not match spec\.seedSelector"),
+    ),
+    _ours(
+        "pinned-zones",
+        "zones that a shoot pins are the seed's; Gardener compares them nowhere",
+        Shape(r"spec\.seedName", r"lacks zones .* of spec\.controlPlane\.zones"),
+    ),
+    _ours(
         "replica-names",
-        "Espalier",
         "replicas are named after their set and must be able to exist (document 000)",
-        r"metadata\.name",
-        ("ManagedSeedSet",),
+        Shape(r"metadata\.name", r"^replicas are named|^replica \S+ would", ("ManagedSeedSet",)),
     ),
-    Difference(
+    _ours(
         "availability-of-replicas",
-        "Espalier",
         "an unknown failure tolerance in a template would be found out replica by replica "
         "(document 003)",
-        r"spec\.shootTemplate\.spec\.controlPlane\.highAvailability\.failureTolerance\.type",
-        ("ManagedSeedSet",),
+        Shape(
+            r"spec\.shootTemplate\.spec\.controlPlane\.highAvailability\.failureTolerance\.type",
+            r"^supported values: node, zone$",
+            ("ManagedSeedSet",),
+        ),
     ),
 )

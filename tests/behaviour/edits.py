@@ -59,6 +59,7 @@ _ROLLING: Final[Edits] = {
     "volume.type": ("", "nothing", "fast", "rare", "withdrawn"),
     "machine.image": (REMOVED, {"name": "local"}, {"name": "other", "version": "1.0.0"}),
     "machine.image.version": ("1.1.0", "9.9.9", "x"),
+    "machine.image.name": ("",),
     "machine.architecture": ("arm64", "x86"),
     "zones": (
         ["local-a", "local-a"],
@@ -288,6 +289,7 @@ _SEED_SPEC: Final[Edits] = {
         {"zones": [{"name": "local-a"}, {"name": "local-a"}]},
     ),
     "spec.settings.topologyAwareRouting": ({"enabled": True},),
+    "spec.settings.excessCapacityReservation": ({"configs": [{"resources": {}}]},),
     "spec.settings.zoneSelection": (
         {"mode": "Prefer"},
         {"mode": "Enforce"},

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import aiohttp
@@ -36,20 +37,28 @@ BESIDE: Final = Options(beside_gardener=True)
 _NOW: Final = datetime.now(UTC)
 _ADMIN: Final = UserInfo(username="admin", groups=("system:masters",))
 _SERVERS_OWN: Final = ("managedFields", "generation", "uid", "resourceVersion", "creationTimestamp")
-_PATH: Final = re.compile(r"(?<![\w./])(?:metadata|spec)(?:\.\w+|\[[^\]]*\])+")
+_PATH: Final = re.compile(
+    r"(?<!CloudProfile has )(?<![\w./])(?:metadata|spec)(?:\.\w+|\[[^\]]*\])+"
+)
+_FAULTS: Final = re.compile(r", (?=spec\.|metadata\.)")
+"""What stands between two faults where a refusal has no causes."""
 
 
 class Verdict(NamedTuple):
-    """What a judge said: whether it refuses, the fields it names, and all of its words."""
+    """What a judge said: whether it refuses, and its words for each field that it names."""
 
     refused: bool
-    fields: frozenset[str] = frozenset()
+    said: Mapping[str, Sequence[str]] = MappingProxyType({})
     text: str = ""
+
+    @property
+    def fields(self) -> frozenset[str]:
+        return frozenset(self.said)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One request: a base with one field changed, created or stored over what is there."""
+    """One request: a base with one field changed, created or stored over what is there; or gone."""
 
     base: str
     field: str
@@ -57,6 +66,7 @@ class Case:
     new: Draft
     old: Draft | None = None
     subresource: str = ""
+    is_deletion: bool = False
 
     @property
     def kind(self) -> str:
@@ -65,11 +75,14 @@ class Case:
 
     @property
     def operation(self) -> Operation:
+        if self.is_deletion:
+            return "DELETE"
         return "CREATE" if self.old is None else "UPDATE"
 
     @property
     def title(self) -> str:
-        return f"{self.operation.lower()} {self.base}: {self.field} {self.change}"
+        what = f"{self.base}/{self.subresource}" if self.subresource else self.base
+        return f"{self.operation.lower()} {what}: {self.field} {self.change}"
 
 
 class Reply(NamedTuple):
@@ -89,8 +102,15 @@ class Reply(NamedTuple):
             return Verdict(False)
         causes = (self.body.get("details") or {}).get("causes") or ()
         text = self.body.get("message", "")
-        named = {cause["field"] for cause in causes if cause.get("field")}
-        return Verdict(True, frozenset(named or _PATH.findall(text)), text)
+        said: dict[str, list[str]] = {}
+        for cause in causes:
+            if cause.get("field"):
+                said.setdefault(cause["field"], []).append(cause["message"])
+        if not said:
+            for part in _FAULTS.split(text):
+                for field in _PATH.findall(part):
+                    said.setdefault(field, []).append(part)
+        return Verdict(True, said, text)
 
 
 class Garden:
@@ -102,7 +122,15 @@ class Garden:
 
     async def dry_run(self, case: Case) -> Reply:
         """Ask whether a request would be accepted."""
+        if case.is_deletion:
+            return await self.delete(case.new)
         return await self.write(case.new, is_new=case.old is None, sub=case.subresource)
+
+    async def delete(self, body: Draft, *, dry_run: bool = True) -> Reply:
+        path = f"{path_of(body)}/{body['metadata']['name']}"
+        asked = {"dryRun": "All"} if dry_run else {}
+        async with self._turns, self._session.delete(path, params=asked) as response:
+            return Reply(response.status, _document(await response.read()))
 
     async def write(
         self, body: Draft, *, is_new: bool = True, sub: str = "", dry_run: bool = True
@@ -181,8 +209,11 @@ class Landscape:
     def judge(self, case: Case) -> Verdict:
         """Say what our whole table says to the same request."""
         found = [each for each in self.findings(case) if each.fatal]
+        said: dict[str, list[str]] = {}
+        for each in found:
+            said.setdefault(each.field, []).append(each.message)
         text = "; ".join(f"{each.policy}: {each.field}: {each.message}" for each in found)
-        return Verdict(bool(found), frozenset(each.field for each in found), text)
+        return Verdict(bool(found), said, text)
 
     def findings(self, case: Case) -> Sequence[Finding]:
         request = _request(case)
@@ -210,6 +241,6 @@ def _request(case: Case) -> Request:
         subresource=case.subresource,
         user=_ADMIN,
         dry_run=True,
-        new=msgspec.json.encode(case.new),
+        new=None if case.is_deletion else msgspec.json.encode(case.new),
         old=None if case.old is None else msgspec.json.encode(case.old),
     )

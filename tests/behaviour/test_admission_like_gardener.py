@@ -11,8 +11,9 @@ import pytest
 import pytest_asyncio
 
 from tests.behaviour.bases import furnish, open_fresh_garden
-from tests.behaviour.differences import DIFFERENCES, Difference
+from tests.behaviour.differences import DIFFERENCES, Departure
 from tests.behaviour.judges import ALIKE, BESIDE, Case, Garden, Landscape, Reply, path_of
+from tests.behaviour.moves import furnish_moves
 from tests.behaviour.shipped import examples
 from tests.behaviour.variants import cases
 from tests.planes import require_parts
@@ -39,7 +40,7 @@ async def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     """Put every request to a Gardener that has never met us, then its own examples."""
     require_parts("etcd", "kubernetes", "gardener")
     async with open_fresh_garden(tmp_path_factory.mktemp("alone")) as garden:
-        bases = await furnish(garden)
+        bases = [*await furnish(garden), *await furnish_moves(garden)]
         objects = await garden.everything()
         wanted = [*cases(bases, random.Random(FIRST))]
         replies = await asyncio.gather(*map(garden.dry_run, wanted))
@@ -72,23 +73,6 @@ def is_of_gardens(body: Draft) -> bool:
     return kind.group in GROUPS or kind.name in ("Namespace", "Secret", "ConfigMap")
 
 
-class Departure(NamedTuple):
-    """A field by which one judge refuses a request, and the other does not."""
-
-    who: str
-    field: str
-    case: Case
-    words: str
-
-    def is_explained_by(self, difference: Difference) -> bool:
-        return (
-            difference.who == self.who
-            and self.case.kind in difference.kinds
-            and re.fullmatch(difference.fields, self.field) is not None
-            and re.fullmatch(difference.change, self.case.change) is not None
-        )
-
-
 def departures(asked: Asked) -> Iterator[Departure]:
     """Compare the verdicts on every request; a server that broke down has given none."""
     alike = Landscape(asked.objects, ALIKE)
@@ -99,10 +83,11 @@ def departures(asked: Asked) -> Iterator[Departure]:
         if theirs.refused:
             named = theirs.fields or (set() if mine.refused else {case.field})
             for field in named - mine.fields:
-                yield Departure("Gardener", field, case, theirs.text)
+                words = theirs.said.get(field, (theirs.text,))
+                yield Departure("Gardener", field, case, words, mine)
         elif mine.refused:
-            for field in mine.fields:
-                yield Departure("Espalier", field, case, mine.text)
+            for field, words in mine.said.items():
+                yield Departure("Espalier", field, case, words, mine)
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +108,28 @@ def test_every_verdict_and_field_is_gardeners_but_for_a_closed_list(
     compared: Sequence[Departure],
 ) -> None:
     found = [
-        (departure.who, departure.case.title, departure.field, departure.words[:200])
+        (departure.who, departure.case.title, departure.field, *departure.words)
         for departure in compared
-        if not any(map(departure.is_explained_by, DIFFERENCES))
+        if not any(difference.explains(departure) for difference in DIFFERENCES)
     ]
     assert found == []
 
 
-def test_everything_on_the_closed_list_occurs(compared: Sequence[Departure]) -> None:
+def test_no_difference_hides_another(compared: Sequence[Departure]) -> None:
+    found = [
+        (departure.case.title, departure.field, names)
+        for departure in compared
+        if len(names := [each.name for each in DIFFERENCES if each.explains(departure)]) > 1
+    ]
+    assert found == []
+
+
+def test_every_shape_on_the_closed_list_occurs(compared: Sequence[Departure]) -> None:
     idle = [
-        difference.name
+        (difference.name, shape.fields)
         for difference in DIFFERENCES
-        if not any(departure.is_explained_by(difference) for departure in compared)
+        for shape in difference.shapes
+        if not any(each.who == difference.who and shape.fits(each) for each in compared)
     ]
     assert idle == []
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 from tests.behaviour.bases import Base
 from tests.behaviour.edits import EDITS, REMOVED
 from tests.behaviour.judges import Case
+from tests.behaviour.moves import MOVES
 from webhook.api.meta import Draft
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -31,6 +32,9 @@ _NUMBERS: Final = (-1, 0, 1, 2, 7, 2**31 - 1)
 def cases(bases: Iterable[Base], chance: random.Random) -> Iterator[Case]:
     """Give every request to ask about, each once."""
     for base in bases:
+        if base.is_deletion:
+            yield Case(base.name, "", "deleted", base.new, base.old, is_deletion=True)
+            continue
         seen = [base.new]
         for case in (*_written_down(base), *_systematic(base, chance), *_by_chance(base, chance)):
             if case.new not in seen:
@@ -40,7 +44,7 @@ def cases(bases: Iterable[Base], chance: random.Random) -> Iterator[Case]:
 
 def _written_down(base: Base) -> Iterator[Case]:
     """Change what a rule is about, to a value on each side of its edge."""
-    for path, values in EDITS.get(base.name, {}).items():
+    for path, values in (EDITS.get(base.name) or MOVES.get(base.name, {})).items():
         if base.old is not None and path in _IDENTITY:
             continue
         for value in values:
@@ -119,7 +123,7 @@ def _case(base: Base, path: Path, name: str, value: Any) -> Case:
         holder[last] = copy.deepcopy(value)
     elif isinstance(last, int) or last in holder:
         del holder[last]
-    return Case(base.name, written(path), name, new, base.old)
+    return Case(base.name, written(path), name, new, base.old, base.subresource)
 
 
 def written(path: Path) -> str:

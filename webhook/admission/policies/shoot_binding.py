@@ -84,10 +84,11 @@ def _changes(request: Request) -> set[str]:
 
 def _is_moving(shoot: Shoot) -> bool:
     operation, there = shoot.status.last_operation, shoot.status.seed_name
-    kind = operation.type if operation is not None else ""
-    if kind == "Migrate" or (there and there != shoot.spec.seed_name):
-        return True
-    return kind == "Restore" and operation is not None and operation.state != "Succeeded"
+    if operation is None:
+        return False
+    is_elsewhere = bool(there) and there != shoot.spec.seed_name
+    is_restored = operation.type == "Restore" and operation.state != "Succeeded"
+    return is_elsewhere or is_restored or operation.type == "Migrate"
 
 
 def _annotations(shoot: Shoot) -> dict[str, str]:

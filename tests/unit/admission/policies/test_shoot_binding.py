@@ -94,7 +94,10 @@ def test_nothing_else_changes_with_a_move(before: str, refused: set[str]) -> Non
     [
         pytest.param({}, False, id="new"),
         pytest.param({"seedName": "old"}, False, id="settled"),
-        pytest.param({"seedName": "other"}, True, id="not arrived yet"),
+        pytest.param({"seedName": "other"}, False, id="nobody has acted on it yet"),
+        pytest.param(
+            {"seedName": "other", "lastOperation": {"type": "Create"}}, True, id="not arrived yet"
+        ),
         pytest.param({"lastOperation": {"type": "Reconcile"}}, False, id="reconciled"),
         pytest.param({"lastOperation": {"type": "Migrate"}}, True, id="leaving"),
         pytest.param(

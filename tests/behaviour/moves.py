@@ -1,0 +1,247 @@
+"""Shoots that get a seed, change it, or go: the objects that such requests start from."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final
+
+from tests.behaviour.bases import (
+    BACKUP,
+    CREDENTIALS,
+    Base,
+    defaulted,
+    insist,
+    managed_seed,
+    profile,
+    shoot,
+    tolerates,
+)
+from tests.behaviour.edits import REMOVED, Edits
+from tests.behaviour.judges import Garden, Reply
+from tests.gardening import make_seed
+from webhook.api.meta import Draft
+from webhook.planes.gardener import PROJECT
+from webhook.planes.registration import CORE, DOMAIN, project
+
+GOING: Final = "garden-going"
+CONFIRMED: Final[Draft] = {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}
+_CHOICES: Final = ("home", "lone", "tainted", "full", "leaving", "nothing")
+_PINNED: Final[Edits] = {"spec.controlPlane": ({"zones": ["local-a"]}, {"zones": []}, REMOVED)}
+MOVES: Final[Mapping[str, Edits]] = {
+    "unbound": {"spec.seedName": (*_CHOICES, ""), "spec.purpose": ("testing",)},
+    "unbound-zonal": {"spec.seedName": ("home", "lone", "labelled")},
+    "unbound-choosy": {"spec.seedName": ("home", "twin")},
+    "unbound-fussy": {"spec.seedName": ("home", "twin")},
+    "unbound-pinned": {"spec.seedName": ("home", "faraway")},
+    "movable": {"spec.seedName": ("twin", "foreign", "plain", *_CHOICES[1:], REMOVED)},
+    "moved": {"spec.purpose": ("testing",), "metadata.labels": ({"moved": "yes"},)},
+    "single": {
+        "spec.controlPlane": (
+            {"highAvailability": {"failureTolerance": {"type": "node"}}},
+            {"highAvailability": {"failureTolerance": {"type": "zone"}}},
+        )
+    },
+    "on its way": {
+        "spec.purpose": ("testing",),
+        "spec.hibernation": ({"enabled": True},),
+        "metadata.annotations": ({"a": "b"},),
+    },
+    "held": {"metadata.finalizers": (REMOVED, ["gardener", "example.org/mine"])},
+    "unpinned": _PINNED,
+    "housed": {"metadata.namespace": (GOING, "default")},
+    "unnamed": {"metadata.generateName": ("eleven-let-", "twelve-lett-")},
+    "exposed": {
+        "spec.exposureClassName": ("nothing", REMOVED),
+        "spec.seedSelector": ({"matchLabels": {"test": "home"}}, {"matchLabels": {"test": "x"}}),
+        "spec.tolerations": ([{"key": "welcome"}],),
+        "spec.purpose": ("testing",),
+    },
+    "new choosy": {"spec.seedName": ("home", "twin", REMOVED)},
+}
+"""What is changed in each of these, beside the table of edits."""
+
+
+async def furnish_moves(garden: Garden) -> list[Base]:
+    """Store what moves and goes, and give the bases of such requests."""
+    for body in (*_profiles(), *_seeds(), _class(), *_projects()):
+        await insist(garden, body)
+    await _send_off(garden, make_seed("leaving"))
+    await _send_off(garden, {"apiVersion": CORE, "kind": "Project", "metadata": {"name": "going"}})
+    gone = shoot("new", seedName="leaving")
+    await _until(partial(garden.write, gone), 403)
+    return [
+        *await _bindings(garden),
+        *await _moves(garden),
+        *await _new_shoots(garden),
+        *await _deletions(garden),
+    ]
+
+
+async def _bindings(garden: Garden) -> list[Base]:
+    stored = [
+        await insist(garden, body)
+        for body in (
+            shoot("unbound"),
+            shoot("unbound-zonal", controlPlane=tolerates("zone")),
+            shoot("unbound-choosy", cloudProfile={"kind": "CloudProfile", "name": "choosy"}),
+            shoot("unbound-fussy", seedSelector={"matchLabels": {"test": "home"}}),
+            shoot("unbound-pinned", controlPlane={"zones": ["local-a"]}),
+        )
+    ]
+    return [
+        Base(body["metadata"]["name"], body, body, is_whole=False, subresource="binding")
+        for body in stored
+    ]
+
+
+async def _moves(garden: Garden) -> list[Base]:
+    """Shoots on their way, each as far as its status says."""
+    movable = await insist(garden, shoot("movable", seedName="home"))
+    single = await insist(garden, shoot("single", seedName="lone"))
+    arriving = await _with_status(
+        garden, "arriving", {**_operation("Reconcile", "Succeeded"), "seedName": "twin"}
+    )
+    leaving = await _with_status(garden, "migrating", _operation("Migrate", "Processing"))
+    restored = await _with_status(garden, "restoring", _operation("Restore", "Processing"))
+    settled = await _with_status(garden, "settled", _operation("Restore", "Succeeded"))
+    held = await _with_status(
+        garden, "held", {**_operation("Reconcile", "Succeeded"), "technicalID": "t"}
+    )
+    held["metadata"]["finalizers"] = ["gardener"]
+    held = (await garden.write(held, is_new=False, dry_run=False)).body
+    free = await insist(garden, shoot("unheld"))
+    free["metadata"]["finalizers"] = ["gardener"]
+    free = (await garden.write(free, is_new=False, dry_run=False)).body
+    moved = {**movable, "spec": {**movable["spec"], "seedName": "twin"}}
+    return [
+        Base("movable", movable, movable, is_whole=False, subresource="binding"),
+        Base("moved", moved, movable, is_whole=False, subresource="binding"),
+        Base("single", single, single, is_whole=False),
+        *(
+            Base("on its way", body, body, is_whole=False)
+            for body in (arriving, leaving, restored, settled)
+        ),
+        Base("movable", leaving, leaving, is_whole=False, subresource="binding"),
+        Base("held", held, held, is_whole=False),
+        Base("held", free, free, is_whole=False),
+    ]
+
+
+async def _new_shoots(garden: Garden) -> list[Base]:
+    plain = await defaulted(garden, shoot("new"))
+    unpinned: Draft = {"cloudProfile": {"kind": "CloudProfile", "name": "unpinned"}}
+    stored = await insist(garden, shoot("unpinned", **unpinned))
+    unnamed = {**plain, "metadata": {**plain["metadata"], "generateName": "gen-"}}
+    del unnamed["metadata"]["name"]
+    exposed = {**plain, "spec": {**plain["spec"], "exposureClassName": "open"}}
+    choosy = await defaulted(
+        garden,
+        shoot("new", cloudProfile={"kind": "CloudProfile", "name": "choosy"}, seedName="home"),
+    )
+    return [
+        Base("unpinned", await defaulted(garden, shoot("new", **unpinned)), is_whole=False),
+        Base("unpinned", stored, stored, is_whole=False),
+        Base("housed", plain, is_whole=False),
+        Base("unnamed", unnamed, is_whole=False),
+        Base("exposed", exposed, is_whole=False),
+        Base("new choosy", choosy, is_whole=False),
+    ]
+
+
+async def _deletions(garden: Garden) -> list[Base]:
+    """Objects that may go and such that may not, of each kind."""
+    doomed = shoot("doomed")
+    doomed["metadata"] |= CONFIRMED
+    autoscaled = {"version": "1.34.3", "verticalPodAutoscaler": {"enabled": True}}
+    quiet = shoot("quiet", "garden", seedName="home", kubernetes=autoscaled)
+    quiet["metadata"] |= CONFIRMED
+    found = [
+        await insist(garden, body)
+        for body in (doomed, shoot("unconfirmed"), quiet, managed_seed("quiet"))
+    ]
+    places = (
+        f"/apis/{CORE}/seeds/home",
+        f"/apis/{CORE}/seeds/twin",
+        "/apis/seedmanagement.gardener.cloud/v1alpha1/namespaces/garden/managedseeds/host",
+        "/apis/seedmanagement.gardener.cloud/v1alpha1/namespaces/garden/managedseedsets/kept",
+    )
+    found += [await garden.get(place) for place in places]
+    return [Base(each["metadata"]["name"], each, each, is_deletion=True) for each in found]
+
+
+def _operation(kind: str, state: str) -> Draft:
+    now = "2026-01-01T00:00:00Z"
+    done = {"description": "d", "lastUpdateTime": now, "progress": 50}
+    return {"lastOperation": {"type": kind, "state": state, **done}, "seedName": "home"}
+
+
+async def _with_status(garden: Garden, name: str, status: Draft) -> Draft:
+    body = await insist(garden, shoot(name, seedName="home"))
+    body["status"] = {**body.get("status", {}), **status}
+    reply = await garden.write(body, is_new=False, sub="status", dry_run=False)
+    assert reply.status == 200, reply.body
+    return reply.body
+
+
+async def _send_off(garden: Garden, body: Draft) -> None:
+    """Delete what a finalizer keeps; Gardener's caches may still hold it back for a while."""
+    await _until(partial(garden.delete, body, dry_run=False), 200)
+
+
+async def _until(ask: Callable[[], Awaitable[Reply]], *wanted: int) -> None:
+    """Ask until the answer is the one that what was just done leads to."""
+    async with asyncio.timeout(90):
+        while True:
+            if (await ask()).status in wanted:
+                return
+            await asyncio.sleep(0.1)
+
+
+def _profiles() -> list[Draft]:
+    unpinned, choosy = profile("unpinned"), profile("choosy")
+    del unpinned["spec"]["controlPlane"]
+    choosy["spec"]["seedSelector"] = {"matchLabels": {"test": "home"}, "providerTypes": ["*"]}
+    return [unpinned, choosy]
+
+
+def _seeds() -> list[Draft]:
+    dns = make_seed("x")["spec"]["dns"]
+    default = {"type": "local", "domain": DOMAIN, "credentialsRef": CREDENTIALS}
+    served = {**dns, "defaults": [default]}
+    other = {**served, "internal": {**dns["internal"], "domain": "elsewhere.test"}}
+    leaving = make_seed("leaving", "abc", backup=BACKUP, dns=served)
+    leaving["metadata"]["finalizers"] = ["example.org/test"]
+    labelled = make_seed("labelled", "abc", backup=BACKUP, dns=served)
+    labelled["metadata"]["labels"]["seed.gardener.cloud/multi-zonal"] = "false"
+    return [
+        make_seed("twin", "abc", backup=BACKUP, dns=served),
+        make_seed("foreign", "abc", backup=BACKUP, dns=other),
+        make_seed("plain", "abc", backup=BACKUP),
+        make_seed("faraway", "d"),
+        labelled,
+        leaving,
+    ]
+
+
+def _class() -> Draft:
+    return {
+        "apiVersion": CORE,
+        "kind": "ExposureClass",
+        "metadata": {"name": "open"},
+        "handler": "open",
+        "scheduling": {
+            "seedSelector": {"matchLabels": {"test": "home"}},
+            "tolerations": [{"key": "welcome"}],
+        },
+    }
+
+
+def _projects() -> list[Draft]:
+    """A project that will go, and credentials there and in a namespace that has none."""
+    namespace, going, secret, binding = (dict(each) for each in project("going", GOING))
+    going["metadata"] = {"name": "going", "finalizers": ["example.org/test"], **CONFIRMED}
+    bindings = [
+        {**binding, "metadata": {"name": PROJECT, "namespace": place}}
+        for place in (GOING, "default")
+    ]
+    return [namespace, going, secret, *bindings]
