@@ -25,6 +25,7 @@ from webhook.planes.registration import CORE, DOMAIN, project
 
 GOING: Final = "garden-going"
 CONFIRMED: Final[Draft] = {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}
+_SELF_HOSTED: Final = "seed.gardener.cloud/self-hosted-shoot-cluster"
 _CHOICES: Final = ("home", "lone", "tainted", "full", "leaving", "nothing")
 _PINNED: Final[Edits] = {"spec.controlPlane": ({"zones": ["local-a"]}, {"zones": []}, REMOVED)}
 MOVES: Final[Mapping[str, Edits]] = {
@@ -36,11 +37,13 @@ MOVES: Final[Mapping[str, Edits]] = {
     "movable": {"spec.seedName": ("twin", "foreign", "plain", *_CHOICES[1:], REMOVED)},
     "moved": {"spec.purpose": ("testing",), "metadata.labels": ({"moved": "yes"},)},
     "single": {
-        "spec.controlPlane": (
-            {"highAvailability": {"failureTolerance": {"type": "node"}}},
-            {"highAvailability": {"failureTolerance": {"type": "zone"}}},
-        )
+        "spec.controlPlane": (tolerates("node"), tolerates("zone")),
     },
+    "asleep": {
+        "spec.controlPlane": (tolerates("node"), tolerates("zone")),
+        "spec.hibernation": ({"enabled": False},),
+    },
+    "self-hosted": {"metadata.labels": ({"test": "own"}, {_SELF_HOSTED: "true", "test": "own"})},
     "on its way": {
         "spec.purpose": ("testing",),
         "spec.hibernation": ({"enabled": True},),
@@ -72,7 +75,7 @@ async def furnish_moves(garden: Garden) -> list[Base]:
     return [
         *await _bindings(garden),
         *await _moves(garden),
-        *await _new_shoots(garden),
+        *await _others(garden),
         *await _deletions(garden),
     ]
 
@@ -98,6 +101,7 @@ async def _moves(garden: Garden) -> list[Base]:
     """Shoots on their way, each as far as its status says."""
     movable = await insist(garden, shoot("movable", seedName="home"))
     single = await insist(garden, shoot("single", seedName="lone"))
+    asleep = await insist(garden, shoot("asleep", seedName="home", hibernation={"enabled": True}))
     arriving = await _with_status(
         garden, "arriving", {**_operation("Reconcile", "Succeeded"), "seedName": "twin"}
     )
@@ -107,16 +111,14 @@ async def _moves(garden: Garden) -> list[Base]:
     held = await _with_status(
         garden, "held", {**_operation("Reconcile", "Succeeded"), "technicalID": "t"}
     )
-    held["metadata"]["finalizers"] = ["gardener"]
-    held = (await garden.write(held, is_new=False, dry_run=False)).body
-    free = await insist(garden, shoot("unheld"))
-    free["metadata"]["finalizers"] = ["gardener"]
-    free = (await garden.write(free, is_new=False, dry_run=False)).body
+    held = await _hold(garden, held)
+    free = await _hold(garden, await insist(garden, shoot("unheld")))
     moved = {**movable, "spec": {**movable["spec"], "seedName": "twin"}}
     return [
         Base("movable", movable, movable, is_whole=False, subresource="binding"),
         Base("moved", moved, movable, is_whole=False, subresource="binding"),
         Base("single", single, single, is_whole=False),
+        Base("asleep", asleep, asleep, is_whole=False),
         *(
             Base("on its way", body, body, is_whole=False)
             for body in (arriving, leaving, restored, settled)
@@ -127,13 +129,17 @@ async def _moves(garden: Garden) -> list[Base]:
     ]
 
 
-async def _new_shoots(garden: Garden) -> list[Base]:
+async def _others(garden: Garden) -> list[Base]:
     plain = await defaulted(garden, shoot("new"))
     unpinned: Draft = {"cloudProfile": {"kind": "CloudProfile", "name": "unpinned"}}
     stored = await insist(garden, shoot("unpinned", **unpinned))
     unnamed = {**plain, "metadata": {**plain["metadata"], "generateName": "gen-"}}
     del unnamed["metadata"]["name"]
+    own = make_seed("own", "abc")
+    own["metadata"]["labels"][_SELF_HOSTED] = "true"
+    self_hosted = await insist(garden, own)
     exposed = {**plain, "spec": {**plain["spec"], "exposureClassName": "open"}}
+    await _until(partial(garden.write, exposed), 201)
     choosy = await defaulted(
         garden,
         shoot("new", cloudProfile={"kind": "CloudProfile", "name": "choosy"}, seedName="home"),
@@ -144,6 +150,7 @@ async def _new_shoots(garden: Garden) -> list[Base]:
         Base("housed", plain, is_whole=False),
         Base("unnamed", unnamed, is_whole=False),
         Base("exposed", exposed, is_whole=False),
+        Base("self-hosted", self_hosted, self_hosted, is_whole=False),
         Base("new choosy", choosy, is_whole=False),
     ]
 
@@ -179,6 +186,13 @@ async def _with_status(garden: Garden, name: str, status: Draft) -> Draft:
     body = await insist(garden, shoot(name, seedName="home"))
     body["status"] = {**body.get("status", {}), **status}
     reply = await garden.write(body, is_new=False, sub="status", dry_run=False)
+    assert reply.status == 200, reply.body
+    return reply.body
+
+
+async def _hold(garden: Garden, body: Draft) -> Draft:
+    body["metadata"]["finalizers"] = ["gardener"]
+    reply = await garden.write(body, is_new=False, dry_run=False)
     assert reply.status == 200, reply.body
     return reply.body
 

@@ -14,9 +14,11 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
     if not ha.is_mentioned(shoot) and (old is None or not ha.is_mentioned(old)):
         return ()
-    # A Gardener judges pinned zones itself.
-    pinned = () if snapshot.options.beside_gardener else _pinned(shoot, old, request, snapshot)
-    return (*_judge(shoot, old), *pinned)
+    # A Gardener judges pinned zones and sleeping shoots itself.
+    if snapshot.options.beside_gardener:
+        return _judge(shoot, old)
+    sleeping = availability.judge_sleeping(old, shoot) if old is not None else ()
+    return (*_judge(shoot, old), *sleeping, *_pinned(shoot, old, request, snapshot))
 
 
 def _judge(shoot: Shoot, old: Shoot | None) -> Iterator[Finding]:

@@ -51,6 +51,14 @@ def judge_change(
         yield _lowered(new, before, base)
 
 
+def judge_sleeping(old: Shoot, new: Shoot) -> Iterator[Finding]:
+    """Refuse to spread a control plane that is not there, or only waking up."""
+    hibernation = new.spec.hibernation
+    sleeps = new.status.hibernated or (hibernation is not None and hibernation.enabled)
+    if sleeps and ha.wanted(old).type == ha.NONE and ha.wanted(new).type != ha.NONE:
+        yield Finding.forbidden(_field(new), "wake the shoot up first, it is hibernated")
+
+
 def _is_left_open(shoot: Shoot | ShootTemplate) -> bool:
     """Tell whether Gardener's spelling is there without its type; in templates that passes."""
     control_plane = shoot.spec.control_plane

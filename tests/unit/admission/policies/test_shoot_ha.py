@@ -212,6 +212,36 @@ def test_availability_never_falls(
     assert said.refused == {(field, "Forbidden") for field in fields}
 
 
+@pytest.mark.parametrize(
+    ("state", "before", "after", "refused"),
+    [
+        pytest.param({}, {}, upstream("node"), set(), id="awake"),
+        pytest.param(
+            {"spec": {"hibernation": {"enabled": False}}}, {}, upstream("node"), set(), id="woken"
+        ),
+        pytest.param(
+            {"spec": {"hibernation": {"enabled": True}}}, {}, upstream("node"), {UPSTREAM},
+            id="asleep",
+        ),
+        pytest.param(
+            {"status": {"hibernated": True}}, {}, SINGLE, {f"{FIELD}.type"}, id="waking up"
+        ),
+        pytest.param(
+            {"spec": {"hibernation": {"enabled": True}}}, SINGLE, SINGLE, set(), id="no change"
+        ),
+    ],
+)  # fmt: skip
+def test_a_sleeping_control_plane_is_not_spread(
+    state: dict[str, Any], before: dict[str, Any], after: dict[str, Any], refused: set[str]
+) -> None:
+    said = judge("shoot.ha", shoot(state, after), shoot(state, before))
+    assert said.fields == refused
+    beside = Options(beside_gardener=True)
+    assert judge("shoot.ha", shoot(state, after), shoot(state, before), options=beside).fields == (
+        set()
+    )
+
+
 ZONES = "spec.controlPlane.zones"
 SPREAD = {"highAvailability": {"failureTolerance": {"type": "zone"}}}
 
