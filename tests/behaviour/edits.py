@@ -289,7 +289,6 @@ _SEED_SPEC: Final[Edits] = {
         {"zones": [{"name": "local-a"}, {"name": "local-a"}]},
     ),
     "spec.settings.topologyAwareRouting": ({"enabled": True},),
-    "spec.settings.excessCapacityReservation": ({"configs": [{"resources": {}}]},),
     "spec.settings.zoneSelection": (
         {"mode": "Prefer"},
         {"mode": "Enforce"},
@@ -316,6 +315,7 @@ SEED: Final[Edits] = {
     "metadata.name": ("other", "a.b", "A", "x" * 64),
     "spec.provider.type": ("aws", "nothing", "", REMOVED),
     "spec.provider.region": ("elsewhere", "", REMOVED),
+    "spec.settings.excessCapacityReservation": ({"configs": [{"resources": {}}]},),
     "metadata.labels": (
         {"seed.gardener.cloud/multi-zonal": "true"},
         {"seed.gardener.cloud/multi-zonal": "false"},
