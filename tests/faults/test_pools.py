@@ -18,8 +18,8 @@ from tests.planes import require_parts
 from webhook.cli.dev.server import Server
 
 IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
-KILLS = 200 if IN_SOAK else 4
-AWAY_SECONDS = 20 if IN_SOAK else 8
+KILLS = 200 if IN_SOAK else 3
+AWAY_SECONDS = 20 if IN_SOAK else 6
 HELD_SECONDS = 3.0
 PASSING = re.compile(rb"[0-9T:.-]{9,}Z?|[0-9]{3,}")
 ROLL_SECONDS = 300
