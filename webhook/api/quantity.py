@@ -54,15 +54,6 @@ def format_canonical(value: Decimal, form: Form = "DecimalSI") -> str:
     return f"{mantissa}{_DECIMAL_SUFFIXES[exponent]}"
 
 
-def form_of(text: str) -> Form:
-    """Tell in which of the three forms a quantity is written."""
-    found = _SHAPE.fullmatch(text)
-    suffix = found["suffix"] if found else ""
-    if suffix in _BINARY:
-        return "BinarySI"
-    return "DecimalExponent" if len(suffix) > 1 else "DecimalSI"
-
-
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> Decimal:
     found = _SHAPE.fullmatch(text)

@@ -144,12 +144,6 @@ def no_such_resource() -> StatusError:
     return failure(HTTPStatus.NOT_FOUND, NOT_FOUND, message, {})
 
 
-def method_not_allowed(resource: Qualified, action: str) -> StatusError:
-    """405: the resource does not know that verb."""
-    message = f"{action} is not supported on resources of kind {gotext.quote(str(resource))}"
-    return failure(HTTPStatus.METHOD_NOT_ALLOWED, METHOD_NOT_ALLOWED, message, _details(resource))
-
-
 def not_acceptable(accepted: Sequence[str]) -> StatusError:
     """406: we cannot answer in any of the types asked for."""
     message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(accepted)}"
@@ -227,11 +221,6 @@ def internal_error(why: object) -> StatusError:
     message = f"Internal error occurred: {why}"
     causes = {"causes": [{"message": str(why)}]}
     return failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message, causes)
-
-
-def service_unavailable(message: str) -> StatusError:
-    """503: not now."""
-    return failure(HTTPStatus.SERVICE_UNAVAILABLE, SERVICE_UNAVAILABLE, message)
 
 
 def resource_version_too_large(asked: int, current: int) -> StatusError:

@@ -13,7 +13,6 @@ from webhook.apiserver.decoding import mistake, settle
 from webhook.apiserver.writing import Change, Written, check_name
 
 Object = dict[str, Any]
-Patcher = Callable[[Object, Any], Any]
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"

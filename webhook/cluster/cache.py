@@ -176,10 +176,6 @@ class Cache:
         entry = Entry(obj, raw)
         self.memory.assume(type(obj), obj.key, entry, expires, obj.resource_version)
 
-    def assume_gone(self, model: type[Object], key: ObjectKey) -> None:
-        """Show an object as gone that is about to be deleted."""
-        self.memory.assume(model, key, None, self._clock.now() + ASSUMED_FOR)
-
     def assume_written(self, kind: Kind, document: bytes) -> None:
         """Show an object as the API server answered that it is now."""
         found = read(kind, document)

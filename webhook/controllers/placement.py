@@ -67,10 +67,6 @@ class Placement(NamedTuple):
     seed: str
     weakened: bool = False
 
-    @property
-    def is_move(self) -> bool:
-        return bool(self.shoot.spec.seed_name)
-
 
 class Placer:
     """Carries placements out; one for a process, shared by the scheduler and by bind."""

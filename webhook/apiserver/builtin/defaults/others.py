@@ -140,13 +140,3 @@ def api_service(obj: Object) -> None:
     service = (obj.get("spec") or {}).get("service")
     if service is not None:
         service.setdefault("port", 443)
-
-
-def token_request(obj: Object) -> None:
-    """Fill in a TokenRequest: an hour."""
-    obj.setdefault("spec", {}).setdefault("expirationSeconds", 3600)
-
-
-def self_subject_review(obj: Object) -> None:
-    """A question without content."""
-    obj.setdefault("status", {})
