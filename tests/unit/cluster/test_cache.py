@@ -125,7 +125,10 @@ async def test_an_aggregated_api_that_is_down_holds_nothing_up_and_its_kind_is_s
 
 
 async def test_an_aggregated_api_that_never_answers_holds_nothing_up() -> None:
-    timing = Timing(opening=0.05, chance=TIMING.chance)
+    async with running(Shoot, shoots=[listed()]) as first:
+        await first.cache.wait_synced()  # a process's first request imports what it needs
+    # Long enough for the kind that answers, however busy the machine is.
+    timing = Timing(opening=1.0, chance=TIMING.chance)
     async with running(
         Shoot, Seed, timing=timing, shoots=[listed()], seeds=[stall(), stall()]
     ) as run:
