@@ -102,7 +102,7 @@ async def quiet(shop: Shop) -> None:
     for _ in range(2):
         changes = [event async for event in events(shop.session, path, **query)]
         assert changes == []
-    assert shop.estate.standin.puts[shop.namespace] - puts >= 10
+    assert shop.estate.standin.puts[shop.namespace] - puts >= 4
     await shop.until_condition(names.EFFECTIVE, "True", "Held")
 
 
