@@ -32,7 +32,7 @@ class Witness:
     refused: int = 0
     failures: list[str] = field(default_factory=list)
     published: list[tuple[float, int]] = field(default_factory=list)
-    """When the caBundles first had how many authorities, all of them the same number."""
+    """Since when at the earliest the caBundles have had how many authorities, all the same."""
     served: list[tuple[float, bytes]] = field(default_factory=list)
     """When which certificate was first presented to a new connection."""
 
@@ -49,14 +49,16 @@ class Witness:
             await asyncio.sleep(0.02)
 
     async def look(self) -> None:
+        begun = time.monotonic()
         while True:
+            before, begun = begun, time.monotonic()
             try:
                 bundles = await self._bundles()
             except ApiError:
                 continue  # an API server that is short of time says nothing about webhooks
             sizes = {len(split(bundle)) for bundle in bundles}
             if len(sizes) == 1 and (size := sizes.pop()) != self._size:
-                self.published.append((time.monotonic(), size))
+                self.published.append((before, size))
             try:
                 found = await presented(self.port, bundles)
             except (ssl.SSLError, OSError) as error:
