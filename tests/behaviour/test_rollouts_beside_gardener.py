@@ -14,7 +14,7 @@ from tests.waiting import eventually
 from webhook.api import names
 from webhook.cli.rollout import command
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(600)
 
 GARDEN = "--namespace=garden"
 POOL_LABELS = "/spec/shootTemplate/spec/provider/workers/0/labels"
@@ -62,12 +62,21 @@ class Set:
         return labels
 
     async def ready(self, replicas: int) -> None:
+        found: dict[str, Any] = {}
+
         async def enough() -> bool:
-            status = (await self.get()).get("status") or {}
+            found.update(await self.get())
+            status = found.get("status") or {}
             counted = (status.get("replicas", 0), status.get("readyReplicas", 0))
             return counted == (replicas, replicas)
 
-        await eventually(enough, 120)
+        try:
+            await eventually(enough, 180)
+        except TimeoutError:
+            scalers = await self.beside.get("seedautoscalers", GARDEN)
+            told = [each for each in scalers["items"] if each["metadata"]["name"] == self.name]
+            wanted = found["spec"]["replicas"], found.get("status"), told
+            pytest.fail(f"not {replicas} replicas that are ready: {json.dumps(wanted)}")
 
     async def rolled(self, before: str = "") -> dict[str, Any]:
         """Wait until every replica has the present templates; give the status."""
