@@ -38,10 +38,11 @@ Active: TypeAlias = list[tuple[Policy, Mode]]
 
 
 class Row(NamedTuple):
-    """The policies for one kind, operation and subresource, and the answer if none objects."""
+    """The policies for one kind, operation and subresource."""
 
     policies: tuple[Policy, ...]
     allowed: Decision
+    """What is answered if the policies in their own modes have no objection."""
     usual: Active
     """The policies with the modes of their own rows."""
 
@@ -107,7 +108,7 @@ class Table:
                     findings.append(_stamped(finding, policy.name, mode))  # noqa: PERF401 -- faster
         if snapshot.questions:
             return Needs(tuple(snapshot.questions))
-        if not findings and len(active) == len(row.policies):
+        if not findings and active is row.usual:
             return row.allowed
         if snapshot.options.beside_gardener and _is_reconcile(request):
             findings = [finding for finding in findings if finding.fatal]
@@ -121,14 +122,13 @@ def _rows(policies: Iterable[Policy]) -> Mapping[tuple[type[Object], str, str], 
             for operation in policy.operations:
                 for subresource in policy.subresources:
                     found.setdefault((model, operation, subresource), []).append(policy)
-    return {
-        key: Row(
-            tuple(row),
-            Decision(outcomes=tuple(Outcome(policy.name, "allow") for policy in row)),
-            [(policy, policy.mode) for policy in row if policy.mode != "off"],
-        )
-        for key, row in found.items()
-    }
+    return {key: _row(policies) for key, policies in found.items()}
+
+
+def _row(policies: list[Policy]) -> Row:
+    usual: Active = [(policy, policy.mode) for policy in policies if policy.mode != "off"]
+    allowed = Decision(outcomes=tuple(Outcome(policy.name, "allow") for policy, _ in usual))
+    return Row(tuple(policies), allowed, usual)
 
 
 def _find(rows: Mapping[tuple[type[Object], str, str], Row], request: Request) -> Row | None:
