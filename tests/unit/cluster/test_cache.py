@@ -293,6 +293,7 @@ async def test_a_kind_may_be_followed_in_part() -> None:
         task = asyncio.create_task(cache.run())
         async with asyncio.timeout(5):
             await cache.wait_synced()
+        assert cache.snapshot().serves(Shoot)
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
