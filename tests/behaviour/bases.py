@@ -29,6 +29,8 @@ class Base(NamedTuple):
     """Whether every field of it is changed in turn, or only those of a rule."""
     subresource: str = ""
     is_deletion: bool = False
+    is_collection: bool = False
+    """Whether the request is about all of its kind in the namespace."""
 
 
 @asynccontextmanager

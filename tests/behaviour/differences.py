@@ -227,16 +227,6 @@ DIFFERENCES: Final = (
         ),
         Shape(r"name", r"must not exceed 21", instead=r"metadata\.(?:name|generateName)"),
     ),
-    _gardeners(
-        "letting-go",
-        "writes of finalizers alone never come to us, so that nothing is held because we are away",
-        Shape(r"metadata\.finalizers", r"deletion has not completed", changed=r".* removed"),
-    ),
-    _gardeners(
-        "moves-by-wish",
-        "a shoot that wishes for more zones than its seed has is moved to another (document 003)",
-        Shape(r"spec\.controlPlane", r"tolerance of zone on seed", changed=r".*'type': 'zone'.*"),
-    ),
     _ours(
         "twin-annotations",
         "annotations that stand in for fields of documents 000, 002 and 003",

@@ -470,6 +470,12 @@ SET: Final[Edits] = {
         {"highAvailability": {"failureTolerance": {"type": "zone"}}},
         {"highAvailability": {"failureTolerance": {"type": "region"}}},
     ),
+    f"{_SHOOT_TEMPLATE}.spec.dns": (
+        {"domain": "replica-name.example.org", "providers": [{"type": "local", "primary": True}]},
+        {"domain": "replica-name.example.org", "providers": [{"primary": True}]},
+        {"providers": [{"type": "unmanaged"}]},
+        {"domain": "not a domain"},
+    ),
     f"{_SHOOT_TEMPLATE}.spec.kubernetes.version": ("1.35.4", "abc", "1.34.3"),
     f"{_SHOOT_TEMPLATE}.spec.kubernetes.verticalPodAutoscaler": ({"enabled": False}, REMOVED),
     f"{_SHOOT_TEMPLATE}.spec.purpose": ("infrastructure", "fun"),

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -18,13 +19,18 @@ from webhook.admission.decision import Decision, Finding, Needs, Operation, Requ
 from webhook.api import kinds
 from webhook.api.meta import Draft, ObjectKey
 from webhook.domain.options import AdmissionOptions, Options
+from webhook.planes.credentials import client_context
+from webhook.planes.etcd import Etcd
 from webhook.planes.gardener import Gardener
 from webhook.state.memory import Memory
 from webhook.state.questions import Answer, Answers, Find, MayI, Question
 from webhook.state.snapshot import Snapshot
 
 AT_ONCE: Final = 8
-_CUSTOMS: Final = ("shoot.identity", "shoot.references", "shoot.binding", "shoot.confirmation")
+_CUSTOMS: Final = (
+    *("shoot.identity", "shoot.references", "shoot.binding", "shoot.confirmation"),
+    *("shoot.finalizers", "seed.status", "managedseed.status", "managedseedset.status"),
+)
 ALIKE: Final = Options(
     admission=AdmissionOptions(
         modes=dict.fromkeys(_CUSTOMS, "deny"), strict_seeds=True, worker_rule="system-components"
@@ -58,7 +64,8 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One request: a base with one field changed, created or stored over what is there; or gone."""
+    """One request: a base with one field changed, created or stored over what is there; or gone,
+    alone or with all of its kind in its namespace."""
 
     base: str
     field: str
@@ -67,6 +74,7 @@ class Case:
     old: Draft | None = None
     subresource: str = ""
     is_deletion: bool = False
+    is_collection: bool = False
 
     @property
     def kind(self) -> str:
@@ -116,18 +124,23 @@ class Reply(NamedTuple):
 class Garden:
     """The API of a Gardener, over plain HTTPS."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
+    def __init__(self, session: aiohttp.ClientSession, store: Etcd) -> None:
         self._session = session
+        self._store = store
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def dry_run(self, case: Case) -> Reply:
         """Ask whether a request would be accepted."""
+        if case.is_collection:
+            return await self._delete(path_of(case.new), dry_run=True)
         if case.is_deletion:
             return await self.delete(case.new)
         return await self.write(case.new, is_new=case.old is None, sub=case.subresource)
 
     async def delete(self, body: Draft, *, dry_run: bool = True) -> Reply:
-        path = f"{path_of(body)}/{body['metadata']['name']}"
+        return await self._delete(f"{path_of(body)}/{body['metadata']['name']}", dry_run=dry_run)
+
+    async def _delete(self, path: str, *, dry_run: bool) -> Reply:
         asked = {"dryRun": "All"} if dry_run else {}
         async with self._turns, self._session.delete(path, params=asked) as response:
             return Reply(response.status, _document(await response.read()))
@@ -150,6 +163,30 @@ class Garden:
         async with self._turns, self._session.get(path) as response:
             return _document(await response.read())
 
+    async def send_off(self, path: str, suffix: str) -> None:
+        """Have an object deleted that nobody may delete, by writing so where it is stored."""
+        keyring = self._store.keyring()
+        client = keyring.client("client", "apiserver")
+        context = await asyncio.to_thread(client_context, keyring.files.certificate, client)
+        connector = aiohttp.TCPConnector(ssl=context)
+        everything = {"key": _encoded(b"/registry-gardener/"), "range_end": _encoded(b"/s")}
+        async with aiohttp.ClientSession(self._store.url, connector=connector) as store:
+            async with store.post("/v3/kv/range", json=everything) as response:
+                stored = (await response.json())["kvs"]
+            [found] = (each for each in stored if b64decode(each["key"]).endswith(suffix.encode()))
+            body = msgspec.json.decode(b64decode(found["value"]))
+            body["metadata"] |= {
+                "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "deletionGracePeriodSeconds": 0,
+                "finalizers": ["example.org/test"],
+            }
+            wanted = {"key": found["key"], "value": _encoded(msgspec.json.encode(body))}
+            async with store.post("/v3/kv/put", json=wanted) as response:
+                assert response.status == 200, await response.text()
+        async with asyncio.timeout(90):
+            while "deletionTimestamp" not in (await self.get(path))["metadata"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
     async def everything(self) -> list[Draft]:
         """List what our cache would hold of this cluster."""
         found: list[Draft] = []
@@ -158,6 +195,10 @@ class Garden:
             same = {"apiVersion": kind.api_version, "kind": kind.name}
             found += [{**same, **item} for item in listed.get("items", ())]
         return found
+
+
+def _encoded(data: bytes) -> str:
+    return b64encode(data).decode()
 
 
 def path_of(body: Mapping[str, Any]) -> str:
@@ -187,7 +228,7 @@ async def open_garden(plane: Gardener) -> AsyncIterator[Garden]:
     context = await asyncio.to_thread(plane.admin.context)
     connector = aiohttp.TCPConnector(ssl=context)
     async with aiohttp.ClientSession(plane.url, connector=connector) as session:
-        yield Garden(session)
+        yield Garden(session, plane.etcd)
 
 
 def fresh(body: Mapping[str, Any]) -> Draft:
@@ -201,19 +242,31 @@ class Landscape:
     """What our decisions know of the cluster, under one set of settings."""
 
     def __init__(self, objects: Iterable[Draft], options: Options) -> None:
-        self._objects = [read(body) for body in objects]
+        self._bodies = [*objects]
+        self._objects = [read(body) for body in self._bodies]
         self._memory = Memory([kind.model for kind in kinds.KINDS], options=options)
         for each in self._objects:
             self._memory.store(type(each)).put(each.key, each, msgspec.json.encode(each))
 
     def judge(self, case: Case) -> Verdict:
-        """Say what our whole table says to the same request."""
-        found = [each for each in self.findings(case) if each.fatal]
+        """Say what our whole table says to the same request.
+
+        Collections come to a webhook object by object, and one refusal is the answer to all.
+        """
+        asked = [*self._members(case)] if case.is_collection else [case]
+        found = [each for one in asked for each in self.findings(one) if each.fatal]
         said: dict[str, list[str]] = {}
         for each in found:
             said.setdefault(each.field, []).append(each.message)
         text = "; ".join(f"{each.policy}: {each.field}: {each.message}" for each in found)
         return Verdict(bool(found), said, text)
+
+    def _members(self, case: Case) -> Iterator[Case]:
+        namespace = case.new["metadata"].get("namespace", "")
+        for body in self._bodies:
+            same = body["metadata"].get("namespace", "") == namespace
+            if same and body["kind"] == case.kind:
+                yield replace(case, new=body, old=body, is_collection=False)
 
     def findings(self, case: Case) -> Sequence[Finding]:
         request = _request(case)

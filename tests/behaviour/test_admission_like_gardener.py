@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from tests.behaviour.bases import furnish, open_fresh_garden
+from tests.behaviour.corners import furnish_corners
 from tests.behaviour.differences import DIFFERENCES, Departure
 from tests.behaviour.judges import ALIKE, BESIDE, Case, Garden, Landscape, Reply, path_of
 from tests.behaviour.moves import furnish_moves
@@ -40,7 +41,11 @@ async def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     """Put every request to a Gardener that has never met us, then its own examples."""
     require_parts("etcd", "kubernetes", "gardener")
     async with open_fresh_garden(tmp_path_factory.mktemp("alone")) as garden:
-        bases = [*await furnish(garden), *await furnish_moves(garden)]
+        bases = [
+            *await furnish(garden),
+            *await furnish_moves(garden),
+            *await furnish_corners(garden),
+        ]
         objects = await garden.everything()
         wanted = [*cases(bases, random.Random(FIRST))]
         replies = await asyncio.gather(*map(garden.dry_run, wanted))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from tests.behaviour.bases import Base
+from tests.behaviour.corners import CORNERS
 from tests.behaviour.edits import EDITS, REMOVED
 from tests.behaviour.judges import Case
 from tests.behaviour.moves import MOVES
@@ -20,6 +21,7 @@ SAMPLED: Final = None if os.environ.get("ESPALIER_SOAK") else 12
 BY_CHANCE: Final = 5
 """How many fields of each object are changed to something that nobody thought of."""
 
+WRITTEN: Final = {**EDITS, **MOVES, **CORNERS}
 _CIDR: Final = re.compile(r"\d+\.\d+\.\d+\.\d+/\d+")
 _AMOUNT: Final = re.compile(r"\d+(?:[KMGT]i?|m)?")
 _RANGES: Final = ("10.10.0.0/33", "10.0.0.0/8", "240.1.0.0/16", "fd00:1::/64", "192.168.7.0/24")
@@ -33,7 +35,12 @@ def cases(bases: Iterable[Base], chance: random.Random) -> Iterator[Case]:
     """Give every request to ask about, each once."""
     for base in bases:
         if base.is_deletion:
-            yield Case(base.name, "", "deleted", base.new, base.old, is_deletion=True)
+            what = "deleted with all others" if base.is_collection else "deleted"
+            yield Case(
+                *(base.name, "", what, base.new, base.old),
+                is_deletion=True,
+                is_collection=base.is_collection,
+            )
             continue
         seen = [base.new]
         for case in (*_written_down(base), *_systematic(base, chance), *_by_chance(base, chance)):
@@ -44,7 +51,7 @@ def cases(bases: Iterable[Base], chance: random.Random) -> Iterator[Case]:
 
 def _written_down(base: Base) -> Iterator[Case]:
     """Change what a rule is about, to a value on each side of its edge."""
-    for path, values in (EDITS.get(base.name) or MOVES.get(base.name, {})).items():
+    for path, values in WRITTEN.get(base.name, {}).items():
         if base.old is not None and path in _IDENTITY:
             continue
         for value in values:

@@ -19,16 +19,13 @@ class MatchCondition(NamedTuple):
     expression: str
 
 
+STATUS: Final = "status"
 _NO_UPDATE: Final = 'request.operation != "UPDATE"'
-_SPEC: Final = (
-    "(has(object.spec) != has(oldObject.spec) || "
-    "(has(object.spec) && object.spec != oldObject.spec))"
-)
 
 
-def _maps_differ(field: str) -> str:
-    """Compare two maps that may be absent."""
-    new, old = f"object.metadata.{field}", f"oldObject.metadata.{field}"
+def _differs(field: str) -> str:
+    """Compare what may be absent."""
+    new, old = f"object.{field}", f"oldObject.{field}"
     return f"(has({new}) != has({old}) || (has({new}) && {new} != {old}))"
 
 
@@ -45,11 +42,22 @@ def _ours_differ() -> str:
     )
 
 
+_SPEC: Final = _differs("spec")
+_METADATA: Final = (_differs("metadata.labels"), _differs("metadata.annotations"))
+
 CHANGES: Final = MatchCondition(
     "changes-spec-labels-or-annotations",
-    " || ".join((_NO_UPDATE, _SPEC, _maps_differ("labels"), _maps_differ("annotations"))),
+    " || ".join((_NO_UPDATE, _SPEC, *_METADATA)),
 )
 """Status, finalizers and bookkeeping are not judged: letting go of an object always passes."""
+
+CHANGES_OR_LETS_GO: Final = MatchCondition(
+    "changes-spec-labels-annotations-or-finalizers",
+    " || ".join((_NO_UPDATE, _SPEC, *_METADATA, _differs("metadata.finalizers"))),
+)
+"""Where operators want finalizers to be judged, too."""
+
+CHANGES_STATUS: Final = MatchCondition("changes-status", _differs("status"))
 
 CHANGES_OURS: Final = MatchCondition(
     "changes-spec-or-our-annotations",
@@ -68,14 +76,20 @@ OUR_BINDINGS: Final = MatchCondition(
 
 
 def conditions(
-    subresources: Mapping[Operation, Collection[str]], options: Options
+    subresources: Mapping[Operation, Collection[str]], options: Options, *, lets_go: bool = False
 ) -> Iterator[MatchCondition]:
     """List the conditions for a call; whatever is created or deleted is judged.
 
-    `subresources` says for each operation on what it is asked for.
+    `subresources` says for each operation on what it is asked for, `lets_go` whether a policy
+    judges finalizers.
     """
-    if "UPDATE" in subresources:
-        yield CHANGES_OURS if options.beside_gardener else CHANGES
+    asked = subresources.get("UPDATE", ())
+    if STATUS in asked:
+        yield CHANGES_STATUS
+    elif asked and options.beside_gardener:
+        yield CHANGES_OURS
+    elif asked:
+        yield CHANGES_OR_LETS_GO if lets_go else CHANGES
     bindings = any("binding" in asked for asked in subresources.values())
     if options.beside_gardener and bindings:
         yield OUR_BINDINGS

@@ -2,9 +2,10 @@
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import Final, NamedTuple
 
-from webhook.admission.conditions import MatchCondition, conditions, number_changes
+from webhook.admission.conditions import STATUS, MatchCondition, conditions, number_changes
 from webhook.admission.decision import Operation
 from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
@@ -41,13 +42,21 @@ class Entry(NamedTuple):
     label: str = ""
     takes: bool = False
     """Whether an answer may be followed by a write of ours, though never on dry-run."""
+    lets_go: bool = False
+    """Whether changes of finalizers are brought to us, too."""
     changes: str = ""
     """Where set, only changes of this number are brought to us."""
 
     @property
+    def is_status(self) -> bool:
+        return any(STATUS in asked for asked in self.subresources.values())
+
+    @property
     def name(self) -> str:
         """Name it so that a refusal says what was refused, as in shoots.validate.fail."""
-        what = "delete" if "DELETE" in self.subresources else self.half
+        what = (
+            "delete" if "DELETE" in self.subresources else STATUS if self.is_status else self.half
+        )
         return f"{self.kind.plural}.{what}.{self.failure.lower()}.{_DOMAIN}"
 
 
@@ -82,30 +91,34 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
     """Group policies by what is called together.
 
     All policies for one operation on one kind are one call, so the call fails closed if one of
-    them does. Deletions are a call of their own: only there is an object missing.
+    them does. Deletions are a call of their own: only there is an object missing. So are writes of
+    a status: no rule about a spec may hold up what controllers tell.
     """
-    failures: dict[tuple[Kind, Operation], Failure] = {}
-    subresources: dict[tuple[Kind, Operation], dict[str, None]] = {}
-    policy_of: dict[Kind, list[Policy]] = {}
+    failures: dict[tuple[Kind, Operation, bool], Failure] = {}
+    subresources: dict[tuple[Kind, Operation, bool], dict[str, None]] = {}
+    policy_of: dict[tuple[Kind, bool], list[Policy]] = {}
     for policy in policies:
         if (policy.mutate if half == _MUTATE else policy.validate) is None:
             continue
-        for key in ((kind_of_model(m), o) for m in policy.models for o in policy.operations):
+        for model, operation, sub in product(policy.models, policy.operations, policy.subresources):
+            kind, is_status = kind_of_model(model), sub == STATUS
+            key = (kind, operation, is_status)
             if failures.get(key) != "Fail":
                 failures[key] = _failure(policy, options)
-            subresources.setdefault(key, {}).update(dict.fromkeys(policy.subresources))
-            policy_of.setdefault(key[0], []).append(policy)
-    grouped: dict[tuple[Kind, bool, Failure], dict[Operation, tuple[str, ...]]] = {}
-    for (kind, operation), failure in failures.items():
-        found = grouped.setdefault((kind, operation == "DELETE", failure), {})
-        found[operation] = tuple(subresources[kind, operation])
-    for (kind, _, failure), asked in grouped.items():
+            subresources.setdefault(key, {})[sub] = None
+            policy_of.setdefault((kind, is_status), []).append(policy)
+    grouped: dict[tuple[Kind, bool, bool, Failure], dict[Operation, tuple[str, ...]]] = {}
+    for (kind, operation, is_status), failure in failures.items():
+        found = grouped.setdefault((kind, operation == "DELETE", is_status, failure), {})
+        found[operation] = tuple(subresources[kind, operation, is_status])
+    for (kind, _, is_status, failure), asked in grouped.items():
         # Where one policy wants to see every namespace, the others look at the label themselves.
-        judges = policy_of[kind]
+        judges = policy_of[kind, is_status]
         label = _common([policy.label for policy in judges])
         changes = _common([policy.changes for policy in judges])
         takes = any(policy.takes for policy in judges)
-        yield Entry(kind, half, failure, asked, label, takes, changes)
+        lets_go = any(policy.lets_go for policy in judges)
+        yield Entry(kind, half, failure, asked, label, takes, lets_go, changes)
 
 
 def _common(said: list[str]) -> str:
@@ -155,7 +168,7 @@ def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
         webhook["namespaceSelector"] = _namespaces(options)
     found: tuple[MatchCondition, ...] = (number_changes(entry.changes),) if entry.changes else ()
     if not entry.label:
-        found = (*conditions(entry.subresources, options), *found)
+        found = (*conditions(entry.subresources, options, lets_go=entry.lets_go), *found)
     webhook["matchConditions"] = [condition._asdict() for condition in found]
     if entry.half == _MUTATE:
         webhook["reinvocationPolicy"] = "IfNeeded"

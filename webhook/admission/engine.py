@@ -94,9 +94,9 @@ class Table:
     def validate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
         """Collect every objection of every validator."""
         row = _find(self._validators, request)
-        if row is None or (request.operation == "UPDATE" and only_loses_finalizers(request)):
+        if row is None:
             return _ALLOWED
-        active = _active(row, request, snapshot)
+        active = _asked(row, request, snapshot)
         if request.has_object and active and not request.is_sound:
             faults = tuple(_shape_faults(request))
             if faults:
@@ -149,6 +149,14 @@ def _active(row: Row, request: Request, snapshot: Snapshot) -> Active:
         if (policy.beside_gardener or not beside)
         and (mode := mode_of(policy.name, namespace, policy.mode)) != "off"
     ]
+
+
+def _asked(row: Row, request: Request, snapshot: Snapshot) -> Active:
+    """Ask nobody about letting go of an object, but policies that are there for it."""
+    active = _active(row, request, snapshot)
+    if request.operation == "UPDATE" and only_loses_finalizers(request):
+        return [(policy, mode) for policy, mode in active if policy.lets_go]
+    return active
 
 
 def _is_reconcile(request: Request) -> bool:

@@ -35,6 +35,8 @@ class Policy:
     """Whether `failure` holds even beside a Gardener, which nothing of ours may stop otherwise."""
     takes: bool = False
     """Whether it may ask for a Grant, which writes, though not on dry-run."""
+    lets_go: bool = False
+    """Whether it judges changes of finalizers too, which pass without a question otherwise."""
     changes: str = ""
     """Where set, only writes that change this number of the spec are of interest."""
     beside_gardener: bool = False

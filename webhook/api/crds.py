@@ -1,6 +1,7 @@
 """CustomResourceDefinitions, generated from KINDS and the Structs."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from webhook.api import names
 from webhook.api.columns import Column
@@ -8,6 +9,8 @@ from webhook.api.kinds import KINDS, Kind
 from webhook.api.meta import Draft
 from webhook.api.openapi import schema_of
 from webhook.api.schema import fresh
+
+_OF_OTHERS: Final = ("kubernetes", "garden")
 
 
 def definable(*, beside_gardener: bool) -> Iterator[Kind]:
@@ -17,7 +20,7 @@ def definable(*, beside_gardener: bool) -> Iterator[Kind]:
     machine-controller-manager and Tortoise are installed by whoever runs them.
     """
     for kind in KINDS:
-        if kind.origin == "espalier" or (kind.origin != "kubernetes" and not beside_gardener):
+        if kind.origin == "espalier" or (kind.origin not in _OF_OTHERS and not beside_gardener):
             yield kind
 
 

@@ -85,6 +85,24 @@ class CredentialsBinding(Object):
     provider: BindingProvider | None = None
 
 
+class TargetSystem(Model):
+    """Where tokens of an identity are shown."""
+
+    type: Annotated[str, says("the provider type")] = ""
+
+
+class WorkloadIdentitySpec(Model):
+    """Whom an identity stands for."""
+
+    target_system: TargetSystem = TargetSystem()
+
+
+class WorkloadIdentity(Object):
+    """Credentials without a secret, which only a Gardener gives out."""
+
+    spec: WorkloadIdentitySpec = WorkloadIdentitySpec()
+
+
 class ExposureClassScheduling(Model):
     """Seeds that can expose shoots in the class's way."""
 

@@ -21,7 +21,7 @@ class Etcd(Process):
 
     def client_flags(self) -> list[str]:
         """Say how an API server is told of this store; writes the certificates it names."""
-        keyring = self._keyring()
+        keyring = self.keyring()
         client = keyring.client("client", "apiserver")
         return [
             f"--etcd-servers={self.url}",
@@ -30,11 +30,12 @@ class Etcd(Process):
             f"--etcd-keyfile={client.key}",
         ]
 
-    def _keyring(self) -> Keyring:
+    def keyring(self) -> Keyring:
+        """Give the authority that members and clients trust."""
         return Keyring(self.directory / "pki", "etcd")
 
     def _prepare_member(self) -> Launch:
-        keyring = self._keyring()
+        keyring = self.keyring()
         member = keyring.peer("member")
         arguments = [
             f"--data-dir={self.directory / 'data'}",

@@ -124,6 +124,34 @@ def test_every_webhook_is_narrow_and_patient_for_a_short_time_only(options: Opti
         assert webhook.get("reinvocationPolicy") == ("IfNeeded" if is_mutating else None)
 
 
+WATCHFUL = Options(
+    admission=AdmissionOptions(
+        modes=dict.fromkeys(("shoot.finalizers", "seed.status", "managedseedset.status"), "deny")
+    )
+)
+
+
+def test_what_controllers_tell_is_brought_to_us_only_where_somebody_judges_it() -> None:
+    plain, watchful = webhooks(), webhooks(WATCHFUL)
+    assert watchful.keys() - plain.keys() == {
+        "seeds.status.ignore.espalier.gardener.cloud",
+        "managedseedsets.status.ignore.espalier.gardener.cloud",
+    }
+    status = watchful["seeds.status.ignore.espalier.gardener.cloud"]
+    assert [rule["resources"] for rule in status["rules"]] == [["seeds/status"]]
+    assert [each["name"] for each in status["matchConditions"]] == ["changes-status"]
+    seeds = "seeds.validate.fail.espalier.gardener.cloud"
+    assert watchful[seeds] == plain[seeds]
+
+
+def test_finalizers_are_brought_to_us_only_where_somebody_judges_them() -> None:
+    shoots = "shoots.validate.fail.espalier.gardener.cloud"
+    [usual] = webhooks()[shoots]["matchConditions"]
+    [watchful] = webhooks(WATCHFUL)[shoots]["matchConditions"]
+    assert "finalizers" not in usual["expression"]
+    assert "finalizers" in watchful["expression"]
+
+
 def test_deletions_fail_closed() -> None:
     for webhook in webhooks().values():
         if webhook["rules"][0]["operations"] == ["DELETE"]:
@@ -243,5 +271,6 @@ def test_workloads_scale_while_we_are_away_whatever_is_set() -> None:
     }
     assert floors == {
         "tortoises": ("Ignore", "IfNeeded"),
+        "tortoises/status": ("Ignore", "IfNeeded"),
         "horizontalpodautoscalers": ("Ignore", "IfNeeded"),
     }

@@ -8,6 +8,7 @@ from webhook.api import names
 from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed, SeedDNSDomain
 from webhook.api.shoots import Shoot
+from webhook.domain import ha, zones
 from webhook.state.snapshot import Snapshot
 
 _FIELD: Final = "spec.seedName"
@@ -65,7 +66,15 @@ def _kept(request: Request, shoot: Shoot, old: Shoot, snapshot: Snapshot) -> Ite
     if is_changed and _is_moving(shoot):
         yield Finding.denied("cannot change until the shoot has moved to its seed", "spec")
     seed = snapshot.look_up(Seed, ObjectKey("", shoot.spec.seed_name))
-    if seed is None or not seed.is_deleting:
+    if seed is None:
+        return
+    if ha.effective(shoot).type == ha.MULTI_ZONE and not zones.is_multi_zonal(seed):
+        yield Finding.denied(
+            f"seed {seed.name} is not multi-zonal and the shoot stays there: give it a seed that "
+            "is, through shoots/binding, before it asks for several zones",
+            "spec.controlPlane.highAvailability.failureTolerance.type",
+        )
+    if not seed.is_deleting:
         return
     if is_changed:
         yield Finding.denied(f"cannot change any more: seed {seed.name} is being deleted", "spec")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.admission import judge
-from tests.builders import CREDENTIALS, make_seed, make_shoot, merged
+from tests.builders import CREDENTIALS, make_object, make_seed, make_shoot, merged
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
 
@@ -27,6 +27,26 @@ def seed(*changes: dict[str, Any]) -> dict[str, Any]:
 
 def nets(**networks: Any) -> dict[str, Any]:
     return spec(networks=networks)
+
+
+@pytest.mark.parametrize(
+    ("provider", "known_to", "refused"),
+    [
+        pytest.param("local", "local", False, id="of the same provider"),
+        pytest.param("aws", "local", True, id="of another provider"),
+        pytest.param("local", "", False, id="that nobody knows"),
+    ],
+)
+def test_backups_are_written_with_an_identity(provider: str, known_to: str, refused: bool) -> None:
+    reference = {"apiVersion": IDENTITY, "kind": "WorkloadIdentity", "namespace": "garden"}
+    backup = {"provider": provider, "region": "r", "credentialsRef": {**reference, "name": "me"}}
+    identity = make_object(
+        *(IDENTITY, "WorkloadIdentity", "me", "garden"),
+        spec={"targetSystem": {"type": known_to}},
+    )
+    around = [identity] if known_to else []
+    said = judge("seed.spec", seed(spec(backup=backup)), around=around)
+    assert said.refused == ({("spec.backup.credentialsRef", "Denied")} if refused else set())
 
 
 DUAL = {"ipFamilies": ["IPv4", "IPv6"]}

@@ -140,5 +140,36 @@ def test_a_shoot_whose_seed_goes_can_only_go_too(change: dict[str, Any], refused
     assert judge("shoot.binding", new, old, around=[seed("old")], options=ON).refused == set()
 
 
+ZONAL = {"spec": {"controlPlane": {"highAvailability": {"failureTolerance": {"type": "zone"}}}}}
+FEW = {"provider": {"zones": ["a", "b"]}}
+MANY = {"provider": {"zones": ["a", "b", "c"]}}
+ZONE_FIELD = "spec.controlPlane.highAvailability.failureTolerance.type"
+
+
+@pytest.mark.parametrize(
+    ("zones", "wish", "refused"),
+    [
+        pytest.param(MANY, ZONAL, False, id="a seed with three zones"),
+        pytest.param(FEW, ZONAL, True, id="a seed with two"),
+        pytest.param(FEW, {}, False, id="a seed with two, and no wish"),
+        pytest.param(
+            FEW,
+            {**ZONAL, "metadata": {"annotations": {names.EFFECTIVE_FAILURE_DOMAIN: "single-zone"}}},
+            False,
+            id="a seed with two, and a wish that was weakened",
+        ),
+    ],
+)
+def test_a_shoot_stays_only_where_its_wish_can_be_met(
+    zones: dict[str, Any], wish: dict[str, Any], refused: bool
+) -> None:
+    said = judge(
+        *("shoot.binding", shoot("old", **wish), shoot("old")),
+        around=[seed("old", **zones)],
+        options=ON,
+    )
+    assert said.fields == ({ZONE_FIELD} if refused else set())
+
+
 def test_it_is_off_unless_the_operator_wants_it() -> None:
     assert judge("shoot.binding", shoot("new"), shoot("old")).refused == set()
