@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import usage
+from webhook.domain import hosting, usage
 from webhook.scheduling import pipeline, profiles, strategy
 from webhook.scheduling.framework import MAX_SCORE
 from webhook.scheduling.landscape import Landscape
@@ -168,6 +168,8 @@ def _refused(verdict: Verdict, faults: Mapping[str, Sequence[str]]) -> list[Seed
 def _notes(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> list[str]:
     options = snapshot.options
     notes = []
+    if hosting.is_self_hosted(shoot):
+        notes.append("a worker pool of the shoot runs its control plane: it needs no seed")
     if profiles.find(shoot.spec.scheduler_name, options) is None:
         notes.append(
             f"spec.schedulerName is {shoot.spec.scheduler_name or 'not set'}:"
