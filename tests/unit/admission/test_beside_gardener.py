@@ -1,7 +1,9 @@
 """What is judged beside a real Gardener: only what it lacks, and quietly."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from webhook.admission.configuration import Target, configurations
 from webhook.admission.decision import UserInfo
 from webhook.admission.table import POLICIES
 from webhook.api import names
-from webhook.domain.options import AdmissionOptions, Options
+from webhook.domain.options import AdmissionOptions, Options, SchedulingOptions
 
 BESIDE = Options(beside_gardener=True)
 MULTI_ZONE = {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"multi-zone"}'}
@@ -56,6 +58,41 @@ def test_bindings(scheduler: str, zones: str, subresource: str, fields: set[str]
         "shoot.placement", new, old, around=[seed], options=BESIDE, subresource=subresource
     )
     assert judged.fields == fields
+
+
+LABELLED = {"metadata": {"labels": {names.MULTI_ZONAL: "false"}}}
+TOLERANT = {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"multi-zone","failureTolerance":2}'}
+PINNED = {"controlPlane": {"zones": ["x"]}}
+GARDENERS = replace(BESIDE, scheduling=SchedulingOptions(profile="gardener"))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "seed", "zones", "by_default", "as_gardener"),
+    [
+        pytest.param(MULTI_ZONE, {}, {}, "ab", True, True, id="too few zones"),
+        pytest.param(MULTI_ZONE, {}, LABELLED, "abc", True, False, id="the label says no"),
+        pytest.param(TOLERANT, {}, {}, "abc", True, False, id="zones for one failure"),
+        pytest.param(MULTI_ZONE, PINNED, {}, "abc", True, False, id="pinned by a multi-zone one"),
+        pytest.param({}, PINNED, {}, "abc", True, True, id="pinned by another"),
+    ],
+)
+def test_bindings_are_held_to_what_the_profile_chooses_by(
+    annotations: dict[str, str],
+    spec: dict[str, Any],
+    seed: dict[str, Any],
+    zones: str,
+    by_default: bool,
+    as_gardener: bool,
+) -> None:
+    wish = {"schedulerName": "espalier", **spec}
+    old = make_shoot(spec=wish, metadata={"annotations": annotations})
+    new = make_shoot(spec={**wish, "seedName": "seed"}, metadata={"annotations": annotations})
+    around = [make_seed(zones=zones, **seed)]
+    for options, refused in ((BESIDE, by_default), (GARDENERS, as_gardener)):
+        judged = judge(
+            "shoot.placement", new, old, around=around, options=options, subresource="binding"
+        )
+        assert bool(judged.fields) is refused
 
 
 @pytest.mark.parametrize(
