@@ -110,7 +110,7 @@ async def test_nothing_of_ours_can_stop_gardener(beside):
     for hooks in ("mutating", "validating"):
         found = await beside.get(f"{hooks}webhookconfiguration", "espalier")
         for webhook in found["webhooks"]:
-            assert webhook["failurePolicy"] == "Ignore" or _is_about_adaptive_pools(webhook)
+            assert webhook["failurePolicy"] == "Ignore"
             for rule in webhook["rules"]:
                 operations = ",".join(rule["operations"])
                 rules |= {
@@ -119,13 +119,6 @@ async def test_nothing_of_ours_can_stop_gardener(beside):
     deletions = {resource for operations, resource in rules if "DELETE" in operations}
     assert deletions == set()
     assert not any(resource.startswith(("projects", "quotas", "secret")) for _, resource in rules)
-
-
-def _is_about_adaptive_pools(webhook: dict[str, Any]) -> bool:
-    """The one exception: sets of machines, in namespaces labelled for an adaptive pool."""
-    kinds = {resource for rule in webhook["rules"] for resource in rule["resources"]}
-    labels = {each["key"] for each in webhook["namespaceSelector"]["matchExpressions"]}
-    return kinds == {"machinesets", "machinesets/scale"} and names.ADAPTIVE_NAMESPACE in labels
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ class AdmissionOptions:
     failure: Failure | None = None
     """What an API server does when we do not answer; without it each policy's own choice, and
     Ignore beside a Gardener."""
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    """The same for single policies, by name, before all others."""
 
     @property
     def is_usual(self) -> bool:
