@@ -176,7 +176,9 @@ def _notes(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> list[str]:
             " another scheduler places this shoot, this is what espalier would do"
         )
     if strategy.is_table_broken(Subject(shoot, snapshot)):
-        notes.append("the region ConfigMap cannot be read: distances are judged by name")
+        refuses = profiles.of_shoot(shoot, options).trusts_tables
+        effect = strategy.TABLE_REFUSES if refuses else strategy.TABLE_IS_REPLACED
+        notes.append(f"the region ConfigMap cannot be read: {effect}")
     counted = usage.BUILT_IN | {resource for resource, _rule in options.usage.rules}
     offered = {name for found in landscape.candidates for name in found.allocatable}
     notes += [
