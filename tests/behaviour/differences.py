@@ -15,7 +15,7 @@ _POOL: Final = rf"{_SHOOT}\.provider\.workers\[\d+\]"
 _UNCHANGEABLE: Final = r"field is immutable"
 _REQUIRED: Final = r"^Required value"
 _UNSUPPORTED: Final = r"Unsupported value"
-_LABEL: Final = r"name (?:part )?must|a valid label must"
+_LABEL: Final = r"name part must|a valid label (?:key )?must"
 _NAME: Final = r"lowercase RFC 1123"
 
 
