@@ -200,7 +200,7 @@ def _without_lowering(
     args: argparse.Namespace, now: Draft, wanted: ControllerRevision
 ) -> ControllerRevision:
     """Refuse before any write what Gardener would refuse afterwards, replica by replica."""
-    lowered = [*threeway.lowered(now, wanted.data)]
+    lowered = threeway.lowered(now, wanted.data)
     if not lowered:
         return wanted
     if not args.keep_versions:
