@@ -58,12 +58,12 @@ def settings_of(owner: ManagedSeedSet) -> Settings:
     rolling = spec.update_strategy.rolling_update if spec.update_strategy is not None else None
     limit = rolling.max_unready_shoots if rolling is not None else None
     if limit is None:
-        limit = _scalar(annotations.get(names.MAX_UNREADY_SHOOTS)) or DEFAULT_LIMIT
+        limit = _scalar(annotations.get(names.MAX_UNREADY_SHOOTS))
     parallel = spec.max_parallel or _scalar(annotations.get(names.MAX_PARALLEL)) or 1
     history = spec.revision_history_limit
     return Settings(
         partition=(rolling.partition if rolling is not None else None) or 0,
-        limit=limit,
+        limit=DEFAULT_LIMIT if limit is None else limit,  # none at all is a limit, too
         paused=spec.paused or annotations.get(names.PAUSED) == "true",
         max_parallel=max(1, parallel) if isinstance(parallel, int) else 1,
         history=DEFAULT_HISTORY if history is None else history,

@@ -228,20 +228,30 @@ async def test_partition_and_pause_hold_replicas_back() -> None:
     assert garden.purposes() == ["production"] * 3
 
 
-async def test_too_many_unready_shoots_stop_the_roll() -> None:
-    garden = Gardened(notes={names.MAX_UNREADY_SHOOTS: "0"})
+@pytest.mark.parametrize(
+    ("limit", "purposes", "reason"),
+    [
+        pytest.param("0", ["", "", ""], "HostedShootsUnready", id="none may be"),
+        pytest.param("1", ["production"] * 3, "Complete", id="as many as may be"),
+        pytest.param("4%", ["", "", ""], "HostedShootsUnready", id="more than the part that may"),
+        pytest.param("5%", ["production"] * 3, "Complete", id="the part that may"),
+    ],
+)
+async def test_one_unready_shoot_of_twenty(limit: str, purposes: list[str], reason: str) -> None:
+    garden = Gardened(notes={names.MAX_UNREADY_SHOOTS: limit})
     await garden.settle()
-    garden.put(make_guest("guest", "leaf-2"))
+    for number in range(20):
+        garden.put(make_guest(f"guest-{number}", "leaf-2"))
     await garden.settle(20)
     await garden.change(
-        *(Shoot, "guest", {"metadata": {"annotations": {names.SIMULATE: "fail"}}}),
+        *(Shoot, "guest-0", {"metadata": {"annotations": {names.SIMULATE: "fail"}}}),
         namespace="garden-dev",
     )
     await garden.settle(20)
     await garden.template(purpose="production")
     await garden.settle(60)
-    assert garden.purposes() == ["", "", ""]
-    assert garden.condition(names.PROGRESSING)["reason"] == "HostedShootsUnready"
+    assert garden.purposes() == purposes
+    assert garden.condition(names.PROGRESSING)["reason"] == reason
 
 
 async def test_a_replica_that_is_made_meanwhile_comes_from_the_present_template() -> None:

@@ -136,6 +136,21 @@ def test_settings_come_from_fields_or_their_twins() -> None:
     assert rollout.settings_of(make_owner(annotations=twins)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        pytest.param("0", 0, id="none may be unready"),
+        pytest.param("0%", "0%", id="no part of them"),
+        pytest.param("7", 7, id="a number"),
+        pytest.param("25%", "25%", id="a part"),
+        pytest.param(None, "10%", id="nothing said"),
+    ],
+)
+def test_the_limit_comes_from_its_annotation(text: str | None, limit: int | str) -> None:
+    notes = {names.MAX_UNREADY_SHOOTS: text} if text is not None else {}
+    assert rollout.settings_of(make_owner(annotations=notes)).limit == limit
+
+
 def test_new_replicas_take_the_revision_that_their_ordinal_calls_for() -> None:
     settings = Settings(partition=2)
     assert rollout.wanted_revision(1, settings, "old", "new") == "old"
