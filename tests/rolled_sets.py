@@ -106,7 +106,8 @@ class Set:
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[list[dict[str, Any]]]:
-        """Note every state of the replicas' Shoots that there is while the block runs."""
+        """Note every state of the replicas' Shoots while the block runs, from a settled one on."""
+        await eventually(self._is_settled)
         seen: list[dict[str, Any]] = []
         path = "/apis/core.gardener.cloud/v1beta1/namespaces/garden/shoots"
         query = {"watch": "true", "labelSelector": f"set={self.name}"}
@@ -128,6 +129,10 @@ class Set:
                 yield seen
             finally:
                 noting.cancel()
+
+    async def _is_settled(self) -> bool:
+        found = await self.beside.get("shoots", GARDEN, f"--selector=set={self.name}")
+        return most_in_flight(found["items"]) == 0
 
     async def rollout(self, capsys: Any, action: str, *flags: str) -> tuple[int, str, str]:
         parser = argparse.ArgumentParser()

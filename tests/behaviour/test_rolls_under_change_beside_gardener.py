@@ -106,9 +106,8 @@ async def test_unready_shoots_hold_a_roll_and_its_autoscaler_while_gardener_scal
     guest = make_shoot(seedName=f"{name}-1", annotations={names.SIMULATE: "fail"})
     await beside.kubectl("create", "-f", "-", input=guest)
     place = (guest["metadata"]["name"], f"--namespace={guest['metadata']['namespace']}")
-    await beside.kubectl(
-        "wait", "--for=jsonpath={.status.lastOperation.state}=Failed", "shoot", *place
-    )
+    failed = "--for=jsonpath={.status.lastOperation.state}=Failed"
+    await beside.kubectl("wait", failed, "--timeout=120s", "shoot", *place)
 
     await found.label("yes")
     told = await found.says("HostedShootsUnready")

@@ -13,6 +13,9 @@ TREES = st.recursive(
     lambda deeper: st.dictionaries(st.sampled_from("abcd"), deeper, max_size=3),
     max_leaves=8,
 )
+POOLS = st.dictionaries(
+    st.sampled_from("xyz"), st.dictionaries(st.sampled_from("ab"), st.integers(0, 2)), max_size=3
+)
 OBJECTS = st.dictionaries(st.sampled_from("abcd"), TREES, max_size=3)
 
 
@@ -177,6 +180,26 @@ def test_advance(live: Any, old: Any, new: Any, expected: Any) -> None:
 @given(OBJECTS, OBJECTS)
 def test_what_was_as_recorded_becomes_as_wanted(old: Any, new: Any) -> None:
     assert threeway.advance(old, old, new) == new
+
+
+@given(POOLS, POOLS)
+def test_pools_that_were_as_recorded_become_as_wanted(old: Any, new: Any) -> None:
+    result = threeway.advance({"p": pools(**old)}, {"p": pools(**old)}, {"p": pools(**new)})
+    assert {pool.pop("name"): pool for pool in result["p"]} == new
+
+
+@given(POOLS, POOLS, POOLS)
+def test_pools_that_no_change_names_stay(live: Any, old: Any, new: Any) -> None:
+    result = threeway.advance(pools(**live), pools(**old), pools(**new))
+    found = {pool["name"]: {**pool} for pool in result}
+    for name in {*live, *old, *new}:
+        if old.get(name) == new.get(name):
+            kept = {"name": name, **live[name]} if name in live else None
+            assert found.get(name) == kept
+        elif name in new:
+            before, after = old.get(name, {}), new[name]
+            changed = {key: after[key] for key in after if before.get(key) != after[key]}
+            assert {key: found[name][key] for key in changed} == changed
 
 
 @given(OBJECTS, OBJECTS)
