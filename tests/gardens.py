@@ -162,7 +162,7 @@ class Rules(World):
             new = {**new, "status": old.get("status") or {}}
         if new == old:
             return old
-        if new.get("spec") != old.get("spec"):
+        if sub != "status" and self.is_raised(kind, old, new):
             new["metadata"] = {
                 **new["metadata"],
                 "generation": old["metadata"].get("generation", 0) + 1,
@@ -173,6 +173,10 @@ class Rules(World):
             self._changed(kind, key, None)
             return {"kind": "Status", "status": "Success"}
         return self.put(kind, new)
+
+    def is_raised(self, kind: Kind, old: Draft, new: Draft) -> bool:
+        """Tell whether a write raises the generation; it may still be changed here."""
+        return bool(new.get("spec") != old.get("spec"))
 
     def _note(self, verb: str, kind: Kind, key: ObjectKey) -> None:
         self.before_write()
@@ -188,11 +192,13 @@ class Rules(World):
 class Garden:
     """The world with controllers in it."""
 
+    rules: type[Rules] = Rules
+
     def __init__(
         self, options: Options | None = None, rows: Sequence[Controller] = (*OURS, *PLAYED)
     ) -> None:
         self.clock = FakeClock()
-        self.api = Rules(self.clock, *MODELS)
+        self.api = self.rules(self.clock, *MODELS)
         if options is not None:
             self.api.memory.configure(options)
         self.metrics = Metrics()

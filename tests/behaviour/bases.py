@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pytest
+
 from tests.behaviour.edits import pool
 from tests.behaviour.judges import Garden, fresh, open_garden, path_of
 from tests.gardening import make_seed
@@ -106,13 +108,18 @@ async def furnish(garden: Garden) -> list[Base]:
 
 async def insist(garden: Garden, body: Draft, *, dry_run: bool = False) -> Draft:
     """Store an object; Gardener judges it by caches that may not have seen the last one yet."""
-    async with asyncio.timeout(90):
-        while True:
-            reply = await garden.write(body, dry_run=dry_run)
-            if reply.status == 201:
-                return reply.body
-            assert reply.status != 422, reply.body["message"]
-            await asyncio.sleep(0.1)
+    said = ""
+    try:
+        async with asyncio.timeout(60):
+            while True:
+                reply = await garden.write(body, dry_run=dry_run)
+                if reply.status == 201:
+                    return reply.body
+                said = reply.body["message"]
+                assert reply.status != 422, said
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        pytest.fail(f"Gardener does not take {body['kind']} {body['metadata']['name']}: {said}")
 
 
 async def defaulted(garden: Garden, body: Draft) -> Draft:

@@ -99,7 +99,8 @@ def _hosts() -> list[Draft]:
     addons = {"nginxIngress": {"enabled": True}}
     ingress = shoot("ingress", "garden", seedName="home", kubernetes=scaled, addons=addons)
     idle = shoot("idle", "garden", seedName="home", provider={"type": "local"})
-    del idle["spec"]["credentialsBindingName"], idle["spec"]["networking"]
+    idle["spec"]["networking"] = {"services": "10.12.0.0/16"}
+    del idle["spec"]["credentialsBindingName"]
     old = profile("elder")
     old["spec"]["kubernetes"]["versions"] = [{"version": "1.32.9"}]
     gates: Draft = {"kubeAPIServer": _HINTS, "kubeControllerManager": _HINTS, "kubeProxy": _HINTS}

@@ -15,7 +15,7 @@ _POOL: Final = rf"{_SHOOT}\.provider\.workers\[\d+\]"
 _UNCHANGEABLE: Final = r"field is immutable"
 _REQUIRED: Final = r"^Required value"
 _UNSUPPORTED: Final = r"Unsupported value"
-_LABEL: Final = r"name part must|a valid label must"
+_LABEL: Final = r"name part must|a valid label (?:key )?must"
 _NAME: Final = r"lowercase RFC 1123"
 
 
@@ -193,7 +193,7 @@ DIFFERENCES: Final = (
             rf"expected scheme|RFC 1123|{_REQUIRED}|{_UNCHANGEABLE}",
             _SHOOTS,
         ),
-        Shape(r"spec\.dns\.providers\[\d+\]\.credentialsRef", _REQUIRED),
+        Shape(rf"{_SHOOT}\.dns\.providers\[\d+\]\.credentialsRef", _REQUIRED, _SHOOTS),
     ),
     _gardeners(
         "shoot-words",
@@ -227,6 +227,16 @@ DIFFERENCES: Final = (
         ),
         Shape(r"name", r"must not exceed 21", instead=r"metadata\.(?:name|generateName)"),
     ),
+    _gardeners(
+        "noted-confirmation",
+        "Gardener notes in an annotation of its own who confirmed a deletion, and then refuses "
+        "that note where the seed is being deleted",
+        Shape(
+            r"metadata\.annotations\.confirmation\.gardener\.cloud/deletion",
+            r"only the .* annotation can be changed",
+            changed=r".* = 'true'",
+        ),
+    ),
     _ours(
         "twin-annotations",
         "annotations that stand in for fields of documents 000, 002 and 003",
@@ -250,6 +260,12 @@ DIFFERENCES: Final = (
         'a seed labelled `multi-zonal: "false"` takes no multi-zone control plane, whatever its '
         "zones (document 003)",
         Shape(r"spec\.seedName", r"is not multi-zonal, it has 3 zones"),
+    ),
+    _ours(
+        "seeds-at-once",
+        "seeds that host shoots stay when all seeds are deleted at once; Gardener asks about one "
+        "by one only",
+        Shape(r"", r"still hosts", ("Seed",), r" deleted with all others"),
     ),
     _ours(
         "own-selector",

@@ -1,4 +1,4 @@
-"""Every condition that the shipped webhook configurations carry decides alike on both servers."""
+"""Every condition of our webhook configurations decides alike on both servers."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.behaviour.hooks import allow
+from webhook.admission.conditions import CHANGES_OR_LETS_GO, CHANGES_STATUS
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -25,7 +26,9 @@ def shipped() -> dict[str, str]:
     return found
 
 
-CONDITIONS = shipped()
+CONDITIONS = {**shipped(), **dict((CHANGES_OR_LETS_GO, CHANGES_STATUS))}
+"""Those that are shipped, and those of policies that are off by default."""
+STATUS = "the status"
 CHANGES: dict[str, dict[str, Any]] = {
     "the spec": {"spec": {"size": "large"}},
     "replicas": {"spec": {"replicas": 5}},
@@ -34,6 +37,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "another annotation": {"metadata": {"annotations": {"note": "b"}}},
     "a finalizer": {"metadata": {"finalizers": ["example.com/hold"]}},
     "no finalizer": {"metadata": {"finalizers": None}},
+    STATUS: {"status": {"replicas": 1}},
     "nothing": {},
 }
 #: Which changes a webhook with the condition is asked about, beside the creation.
@@ -42,6 +46,11 @@ ASKED = {
         *("the spec", "replicas", "a label", "an annotation", "another annotation"),
     },
     "changes-replicas": {"replicas"},
+    CHANGES_OR_LETS_GO.name: {
+        *("the spec", "replicas", "a label", "an annotation", "another annotation"),
+        *("a finalizer", "no finalizer"),
+    },
+    CHANGES_STATUS.name: {STATUS},
 }
 
 
@@ -52,7 +61,12 @@ def test_what_each_condition_is_for_is_known():
 @pytest.mark.parametrize("name", CONDITIONS)
 async def test_a_shipped_condition_decides(session, hooks, place, name):
     hooks.on("/see", allow)
-    rule = hooks.rule(apiGroups=[place.group], resources=["widgets"])
+    is_status = name == CHANGES_STATUS.name
+    rule = hooks.rule(
+        apiGroups=[place.group],
+        resources=["widgets/status" if is_status else "widgets"],
+        operations=["UPDATE" if is_status else "*"],
+    )
     condition = {"name": name, "expression": CONDITIONS[name]}
     hook = hooks.hook("/see", rules=[rule], matchConditions=[condition])
     await hooks.configure("validating", hook)
@@ -65,11 +79,12 @@ async def test_a_shipped_condition_decides(session, hooks, place, name):
     }
     async with session.post(path, json=widget) as response:
         assert response.status == 201, await response.text()
-    assert [request["operation"] for request in hooks.requests("/see")] == ["CREATE"]
+    created = [request["operation"] for request in hooks.requests("/see")]
+    assert created == ([] if is_status else ["CREATE"])
     asked = set()
     for change, patch in CHANGES.items():
         before = len(hooks.requests("/see"))
-        one = f"{path}/{hooks.label}"
+        one = f"{path}/{hooks.label}" + ("/status" if change == STATUS else "")
         async with session.patch(one, json=patch, headers=MERGE) as response:
             assert response.status == 200, await response.text()
         if len(hooks.requests("/see")) > before:

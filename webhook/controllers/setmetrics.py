@@ -8,10 +8,13 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from webhook.api.conditions import TRUE, Condition
-from webhook.api.managedseeds import ManagedSeedSet
+from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.seedautoscalers import SeedAutoscaler
+from webhook.api.shoots import Shoot
 from webhook.controllers.seedmetrics import Remembering
+from webhook.domain import replicas
 from webhook.runtime.metrics import PREFIX
+from webhook.state.snapshot import Snapshot
 
 _SET: Final = ("namespace", "managedseedset")
 _SCALER: Final = ("namespace", "seedautoscaler")
@@ -27,16 +30,25 @@ class SetCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         sets: tuple[ManagedSeedSet, ...] = ()
         scalers: tuple[SeedAutoscaler, ...] = ()
+        updated: dict[str, int] = {}
         if self._cache.synced:
             snapshot = self._cache.snapshot()
             sets = tuple(snapshot.list(ManagedSeedSet))
             scalers = tuple(snapshot.list(SeedAutoscaler))
-        yield from _of_sets(sets)
+            updated = {owner.uid: _updated(owner, snapshot) for owner in sets}
+        yield from _of_sets(sets, updated)
         yield from _of_scalers(scalers)
 
 
-def _of_sets(sets: Iterable[ManagedSeedSet]) -> Iterator[Metric]:
-    replicas = _family("managedseedset_replicas", "Replicas of a set, by state", *_SET, "state")
+def _updated(owner: ManagedSeedSet, snapshot: Snapshot) -> int:
+    """Count what has the present templates; beside a Gardener no status does."""
+    children = (snapshot.children(Shoot, owner), snapshot.children(ManagedSeed, owner))
+    claimed = replicas.claim(owner, *children).replicas
+    return sum(each.is_at(owner.status.update_revision) for each in claimed)
+
+
+def _of_sets(sets: Iterable[ManagedSeedSet], updated: Mapping[str, int]) -> Iterator[Metric]:
+    numbers = _family("managedseedset_replicas", "Replicas of a set, by state", *_SET, "state")
     told = _family(
         "managedseedset_condition", "1 while a condition of a set is True", *_SET, "condition"
     )
@@ -48,11 +60,11 @@ def _of_sets(sets: Iterable[ManagedSeedSet]) -> Iterator[Metric]:
             "desired": 1 if wanted is None else wanted,
             "current": status.replicas,
             "ready": status.ready_replicas,
-            "updated": status.updated_replicas,
+            "updated": status.updated_replicas or updated[owner.uid],
         }
-        _add(replicas, name, counts)
+        _add(numbers, name, counts)
         _add(told, name, _truths(status.conditions))
-    return iter((replicas, told))
+    return iter((numbers, told))
 
 
 def _of_scalers(scalers: Iterable[SeedAutoscaler]) -> Iterator[Metric]:

@@ -4,6 +4,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
+from webhook.api.meta import Raw
 from webhook.api.shoots import Shoot
 
 _CLOCK: Final = re.compile(r"([01]\d|2[0-3])([0-5]\d)([0-5]\d)([+-])([01]\d|2[0-3])([0-5]\d)\Z")
@@ -14,6 +15,11 @@ def is_confined(shoot: Shoot) -> bool:
     """Tell whether changes of the spec wait for the window."""
     maintenance = shoot.spec.maintenance
     return maintenance is not None and maintenance.confine_spec_update_rollout
+
+
+def confines(spec: Raw) -> bool:
+    """Tell the same of a spec that is yet to be written."""
+    return bool((spec.get("maintenance") or {}).get("confineSpecUpdateRollout"))
 
 
 def opens(shoot: Shoot, now: datetime) -> datetime | None:

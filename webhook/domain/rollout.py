@@ -6,15 +6,19 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.api import names
+from webhook.api import conditions, names
 from webhook.api.managedseeds import ManagedSeedSet
 from webhook.api.meta import Draft, Raw
 from webhook.domain import health
 from webhook.domain.health import Hosted
-from webhook.domain.replicas import Replica
+from webhook.domain.replicas import Replica, revision_of
 
 DEFAULT_LIMIT: Final = "10%"
 DEFAULT_HISTORY: Final = 10
+
+COMPLETE: Final = "Complete"
+RESTING: Final = (COMPLETE, "PartitionReached", "Paused")
+"""The reasons of Progressing while no replica changes and none is about to."""
 
 TEMPLATES: Final = ("template", "shootTemplate")
 """The parts of a set's spec that make a revision."""
@@ -58,12 +62,12 @@ def settings_of(owner: ManagedSeedSet) -> Settings:
     rolling = spec.update_strategy.rolling_update if spec.update_strategy is not None else None
     limit = rolling.max_unready_shoots if rolling is not None else None
     if limit is None:
-        limit = _scalar(annotations.get(names.MAX_UNREADY_SHOOTS)) or DEFAULT_LIMIT
+        limit = _scalar(annotations.get(names.MAX_UNREADY_SHOOTS))
     parallel = spec.max_parallel or _scalar(annotations.get(names.MAX_PARALLEL)) or 1
     history = spec.revision_history_limit
     return Settings(
         partition=(rolling.partition if rolling is not None else None) or 0,
-        limit=limit,
+        limit=DEFAULT_LIMIT if limit is None else limit,  # none at all is a limit, too
         paused=spec.paused or annotations.get(names.PAUSED) == "true",
         max_parallel=max(1, parallel) if isinstance(parallel, int) else 1,
         history=DEFAULT_HISTORY if history is None else history,
@@ -119,25 +123,53 @@ def next_step(
     replicas: Sequence[Replica],
     revision: str,
     settings: Settings,
+    current: str = "",
     lacking: Callable[[Replica, Settings], Wait | None] | None = None,
 ) -> Step | None:
     """Choose the next step of a rolling update; None if there is none left.
 
     From the largest ordinal to the smallest, one at a time: only when every updated replica is
     settled and its shoots are well enough does the next one follow. That one's own shoots must
-    be well, too: a seed in trouble is no place for an experiment. `lacking` says what an
-    updated replica still lacks, where more counts than usual.
+    be well, too: a seed in trouble is no place for an experiment. One that has not got over an
+    earlier change goes before all others, whatever its shoots say: this may be what mends it.
+    `current` was rolled out last; `lacking` says what an updated replica still lacks, where more
+    counts than usual. While a set is paused, nothing new begins.
     """
     lacks = lacking or trouble_of
     concerned = [each for each in replicas if each.is_living and each.ordinal >= settings.partition]
+    touched = [each for each in concerned if _is_touched(each, revision, current)]
     behind = [each for each in concerned if not each.is_at(revision)]
-    for replica in concerned:
-        if replica.is_at(revision) and (trouble := lacks(replica, settings)):
+    for replica in touched:
+        waits = settings.paused or replica.is_at(revision)
+        if waits and (trouble := lacks(replica, settings)):
             return trouble
-    if not behind:
+    if not behind or settings.paused:
         return None
+    unfinished = [
+        each
+        for each in touched
+        if not each.is_at(revision) and (_is_partly_at(each, revision) or lacks(each, settings))
+    ]
+    if unfinished:
+        return Update(max(unfinished, key=lambda replica: replica.ordinal))
     chosen = max(behind, key=lambda replica: replica.ordinal)
     return _crowd_trouble(chosen, settings) or Update(chosen)
+
+
+def _is_touched(replica: Replica, revision: str, current: str) -> bool:
+    """Tell whether this rollout, or one that was given up for it, has reached a replica."""
+    told = {revision_of(half) for half in replica.halves}
+    return _is_partly_at(replica, revision) or bool(told - {"", current})
+
+
+def _is_partly_at(replica: Replica, revision: str) -> bool:
+    return any(revision_of(half) == revision for half in replica.halves)
+
+
+def is_under_way(owner: ManagedSeedSet) -> bool:
+    """Tell by its status whether a set that is rolled has replicas which change, or will next."""
+    told = conditions.get(owner.status.conditions, names.PROGRESSING)
+    return told is not None and told.reason not in RESTING
 
 
 def trouble_of(replica: Replica, settings: Settings) -> Wait | None:

@@ -1,5 +1,6 @@
 """The kubectl plugin: what a rollout has come to, and what revisions changed."""
 
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -8,12 +9,14 @@ from rich.console import Console
 
 from tests.landscapes import read
 from tests.sets import LABELS, make_set
+from tests.unit.domain.test_replicas import ready_seed
 from webhook.api import names
 from webhook.api.core import ControllerRevision
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.shoots import Shoot
 from webhook.cli import plugin
-from webhook.cli.rollout import differences, progress
+from webhook.cli.rollout import command, differences, progress
+from webhook.domain.replicas import Replica
 
 
 def make_revision(number: int, version: str, **more: Any) -> ControllerRevision:
@@ -32,19 +35,32 @@ def make_status(reason: str, status: str = "True", **more: Any) -> ManagedSeedSe
         "observedGeneration": 2,
         "replicas": 3,
         "readyReplicas": 3,
-        "updatedReplicas": 3,
         "updateRevision": "leaf-x",
-        "conditions": [told],
+        "conditions": [told] if reason else [],
         **more,
     }
     return read(ManagedSeedSet, body)
 
 
+def make_replica(ordinal: int, revision: str) -> Replica:
+    labels = {**LABELS, names.CONTROLLER_REVISION_HASH: revision}
+    metadata = {"name": f"leaf-{ordinal}", "namespace": "garden", "labels": labels}
+    told = {"type": "ShootsReady", "status": "True", "message": f"{ordinal} of 9 are ready"}
+    body = {"spec": {"shoot": {"name": metadata["name"]}}, "metadata": metadata}
+    managed_seed = read(ManagedSeed, body | {"status": {"conditions": [told]}})
+    return Replica(f"leaf-{ordinal}", ordinal, read(Shoot, {"metadata": metadata}), managed_seed)
+
+
+def make_replicas(updated: int) -> list[Replica]:
+    return [make_replica(n, "leaf-x" if n >= 3 - updated else "leaf-old") for n in range(3)]
+
+
 @pytest.mark.parametrize(
-    ("owner", "said", "done", "stuck"),
+    ("owner", "updated", "said", "done", "stuck"),
     [
         pytest.param(
             make_status("Complete"),
+            3,
             "rollout complete: 3 of 3 replicas are updated, revision leaf-x",
             True,
             False,
@@ -52,20 +68,23 @@ def make_status(reason: str, status: str = "True", **more: Any) -> ManagedSeedSe
         ),
         pytest.param(
             make_status("Complete", readyReplicas=2),
+            3,
             "3 of 3 replicas are updated; Complete: so it is",
             False,
             False,
             id="not before all are ready",
         ),
         pytest.param(
-            make_status("PartitionReached", updatedReplicas=1),
+            make_status("PartitionReached"),
+            1,
             "partitioned rollout complete: 1 of 3 replicas are updated, so it is",
             True,
             False,
             id="as far as the partition allows",
         ),
         pytest.param(
-            make_status("TemplateRefused", "False", updatedReplicas=0),
+            make_status("TemplateRefused", "False"),
+            0,
             "0 of 3 replicas are updated; TemplateRefused: so it is",
             False,
             True,
@@ -73,15 +92,31 @@ def make_status(reason: str, status: str = "True", **more: Any) -> ManagedSeedSe
         ),
         pytest.param(
             make_status("Complete", observedGeneration=1),
+            3,
             "waiting for the present spec to be observed ...",
             False,
             False,
             id="not observed yet",
         ),
+        pytest.param(
+            make_status(""),
+            3,
+            "waiting for the controller to report ...",
+            False,
+            False,
+            id="silent",
+        ),
     ],
 )
-def test_progress_in_a_line(owner: ManagedSeedSet, said: str, done: bool, stuck: bool) -> None:
-    assert progress.of_set(owner) == (said, done, stuck)
+def test_progress_in_a_line(
+    owner: ManagedSeedSet, updated: int, said: str, done: bool, stuck: bool
+) -> None:
+    assert progress.of_set(owner, make_replicas(updated), recorded=True) == (said, done, stuck)
+
+
+def test_what_the_status_says_of_earlier_templates_is_not_the_end() -> None:
+    now = progress.of_set(make_status("Complete"), make_replicas(3), recorded=False)
+    assert now == ("waiting for the present templates to be recorded ...", False, False)
 
 
 def test_a_revision_is_told_by_what_it_changed_or_by_its_cause() -> None:
@@ -106,26 +141,49 @@ def test_a_target_that_is_no_set_is_explained(capsys: pytest.CaptureFixture[str]
 
 
 def test_progress_is_drawn_with_a_line_for_each_replica_the_next_one_last() -> None:
-    owner = make_status("Updating", updatedReplicas=1)
-    reference = {"kind": "ManagedSeedSet", "name": "leaf", "uid": owner.uid, "controller": True}
-    shoots, managed_seeds = [], []
-    for ordinal, revision in enumerate(("leaf-old", "leaf-x")):
-        metadata = {
-            "name": f"leaf-{ordinal}",
-            "namespace": "garden",
-            "labels": {**LABELS, names.CONTROLLER_REVISION_HASH: revision},
-            "ownerReferences": [reference],
-        }
-        told = {"type": "ShootsReady", "status": "True", "message": f"{ordinal} of 9 are ready"}
-        ready = {"type": "SeedReady", "status": "True" if ordinal else "False"}
-        shoots.append(read(Shoot, {"metadata": metadata}))
-        body = {"spec": {"shoot": {"name": metadata["name"]}}, "metadata": metadata}
-        managed_seeds.append(read(ManagedSeed, body | {"status": {"conditions": [told, ready]}}))
+    owner = make_status("Updating")
+    members = [make_replica(0, "leaf-old"), replace(make_replica(1, "leaf-x"), seed=ready_seed())]
     console = Console(width=120, record=True, file=StringIO())
-    console.print(progress.table(owner, shoots, managed_seeds))
-    lines = [line.split("  ")[0].strip() for line in console.export_text().splitlines()]
-    assert lines.index("REPLICA") < lines.index("leaf-1") < lines.index("leaf-0")
-    console.print(progress.table(owner, shoots, managed_seeds))
+    now = progress.of_set(owner, members, recorded=True)
+    console.print(progress.table(owner, members, now))
     shown = console.export_text()
-    for said in ("leaf-old", "leaf-x", "not ready", "0 of 9 are ready", "so it is"):
+    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert [*rows].index("REPLICA") < [*rows].index("leaf-1") < [*rows].index("leaf-0")
+    assert ("not ready" in rows["leaf-1"], "not ready" in rows["leaf-0"]) == (False, True)
+    for said in ("leaf-old", "leaf-x", "0 of 9 are ready", "1 of 3 replicas", "so it is"):
         assert said in shown
+
+
+FIRST, SECOND, THIRD = (make_revision(n, f"1.35.{n}") for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("found", "present", "number", "chosen"),
+    [
+        pytest.param([FIRST, SECOND], SECOND, 0, FIRST, id="the one before"),
+        pytest.param([FIRST, SECOND], None, 0, SECOND, id="a change that is not recorded yet"),
+        pytest.param([FIRST], None, 0, FIRST, id="even the first change"),
+        pytest.param([FIRST, SECOND], FIRST, 0, SECOND, id="an undo whose number has not followed"),
+        pytest.param([FIRST, SECOND, THIRD], THIRD, 1, FIRST, id="the one that was asked for"),
+    ],
+)
+def test_which_revision_an_undo_goes_back_to(
+    found: list[ControllerRevision],
+    present: ControllerRevision | None,
+    number: int,
+    chosen: ControllerRevision,
+) -> None:
+    assert command.choose(found, present, number) is chosen
+
+
+@pytest.mark.parametrize(
+    ("found", "number"),
+    [
+        pytest.param([FIRST], 0, id="there is nothing before the first"),
+        pytest.param([], 0, id="nor before nothing"),
+        pytest.param([FIRST, SECOND], 7, id="nor one that is not there"),
+    ],
+)
+def test_an_undo_that_leads_nowhere(found: list[ControllerRevision], number: int) -> None:
+    with pytest.raises(command.UsageError):
+        command.choose(found, found[-1] if found else None, number)

@@ -10,7 +10,7 @@ from tests.sets import make_guest, make_set
 from tests.unit.controllers.test_seedautoscaler import make_autoscaler
 from webhook.api import conditions, names
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.api.meta import Draft
+from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.controllers.seedautoscaler.controller import SEED_AUTOSCALER
 from webhook.domain.options import Options
@@ -68,25 +68,68 @@ def told(garden: Garden) -> tuple[str, str, str]:
     return found.status, found.reason, found.message
 
 
+def rolling(reason: str) -> Draft:
+    told = {"type": names.PROGRESSING, "status": "True", "reason": reason}
+    return {"currentRevision": "a", "updateRevision": "b", "conditions": [told]}
+
+
 @pytest.mark.parametrize(
-    ("status", "replicas", "reason"),
+    ("status", "noted", "replicas", "reason"),
     [
-        pytest.param({}, 1, "SucceededRescale", id="nothing rolls: surplus goes"),
+        pytest.param({}, "true", 1, "SucceededRescale", id="nothing rolls: surplus goes"),
+        pytest.param(rolling("Updating"), "true", 2, "RollingUpdate", id="one is about to change"),
+        pytest.param(rolling("ShootReconciling"), "true", 2, "RollingUpdate", id="one changes"),
         pytest.param(
-            {"currentRevision": "a", "updateRevision": "b"}, 2, "RollingUpdate", id="one rolls"
+            rolling("Complete") | {"currentRevision": "b"},
+            "true",
+            1,
+            "SucceededRescale",
+            id="rolled out",
         ),
         pytest.param(
-            {"currentRevision": "b", "updateRevision": "b"}, 1, "SucceededRescale", id="rolled out"
+            rolling("Updating") | {"currentRevision": "b"},
+            "true",
+            2,
+            "RollingUpdate",
+            id="one is undone",
+        ),
+        pytest.param(
+            rolling("PartitionReached"), "true", 1, "SucceededRescale", id="the rest is held back"
+        ),
+        pytest.param(rolling("Paused"), "true", 1, "SucceededRescale", id="all is held back"),
+        pytest.param(
+            rolling("Updating"), "false", 1, "SucceededRescale", id="nobody rolls it any longer"
         ),
     ],
 )
 async def test_nothing_is_lowered_while_a_replica_rolls(
-    status: dict[str, Any], replicas: int, reason: str
+    status: dict[str, Any], noted: str, replicas: int, reason: str
 ) -> None:
     garden = make_garden(2, 0, status)
+    note = {"metadata": {"annotations": {names.ROLLOUT: noted}}}
+    await garden.change(ManagedSeedSet, "leaf", note)
     await garden.turn()
     assert garden.get(ManagedSeedSet, "leaf").spec.replicas == replicas
     assert told(garden)[1] == reason
+
+
+async def test_a_scale_that_a_rollout_overtakes_is_not_written() -> None:
+    garden = make_garden(2, 0, rolling("Complete"))
+    note = {"metadata": {"annotations": {names.ROLLOUT: "true"}}}
+    await garden.change(ManagedSeedSet, "leaf", note)
+    begun: list[str] = []
+
+    def begin() -> None:
+        if not begun:
+            owner = garden.api.objects["ManagedSeedSet", ObjectKey("garden", "leaf")]
+            begun.append("Updating")
+            garden.put({**owner, "status": {**owner["status"], **rolling("Updating")}})
+
+    garden.api.before_write = begin
+    await garden.turn()
+    await garden.turn()
+    assert (begun, garden.get(ManagedSeedSet, "leaf").spec.replicas) == (["Updating"], 2)
+    assert told(garden)[1] == "RollingUpdate"
 
 
 async def test_a_raise_that_a_pending_replica_blocks_is_told_with_its_reason() -> None:

@@ -4,6 +4,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from tests.landscapes import read
 from tests.sets import make_set
+from tests.unit.controllers.gardened import Gardened
 from tests.unit.controllers.test_seedautoscaler import make_autoscaler
 from webhook.api.managedseeds import ManagedSeedSet
 from webhook.api.meta import Draft
@@ -33,6 +34,15 @@ class Cache:
         )
 
 
+class Shown:
+    """A garden as a cache that has seen all of it."""
+
+    synced = True
+
+    def __init__(self, garden: Gardened) -> None:
+        self.snapshot = garden.api.snapshot
+
+
 def expose(synced: bool) -> str:
     registry = CollectorRegistry()
     registry.register(SetCollector(Cache(synced)))
@@ -56,6 +66,16 @@ def test_sets_and_autoscalers_are_exported() -> None:
         f"espalier_seedautoscaler_pending_shoots{{{of_scaler}}} 7.0",
         f'espalier_seedautoscaler_condition{{condition="ScalingLimited",{of_scaler}}} 1.0',
     }
+
+
+async def test_replicas_that_no_status_counts_are_counted_by_their_labels() -> None:
+    garden = Gardened()
+    await garden.settle()
+    await garden.template(purpose="production")
+    await garden.run(10, lambda: garden.updates() == ["leaf-2"])
+    (numbers, *_) = SetCollector(Shown(garden)).collect()
+    found = {sample.labels["state"]: sample.value for sample in numbers.samples}
+    assert (found["updated"], garden.status.get("updatedReplicas")) == (1, None)
 
 
 def test_nothing_is_told_before_the_cache_is_filled() -> None:

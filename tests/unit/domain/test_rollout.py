@@ -1,5 +1,6 @@
 """Rolling updates: revisions, limits, partition, and which replica is next."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,17 +17,23 @@ from webhook.domain.health import NOBODY, Hosted
 from webhook.domain.replicas import Replica
 from webhook.domain.rollout import Settings, Update, Wait, allows, next_step
 
-NEW = "leaf-new"
+NEW, OTHER, OLD = "leaf-new", "leaf-other", "leaf-old"
 REGISTERED = {"conditions": [{"type": "SeedRegistered", "status": "True"}]}
 DONE = {"lastOperation": {"type": "Reconcile", "state": "Succeeded"}}
 
 
 def make_replica(
-    ordinal: int, *, updated: bool = False, well: bool = True, hosted: Hosted = NOBODY
+    ordinal: int,
+    *,
+    updated: bool = False,
+    well: bool = True,
+    hosted: Hosted = NOBODY,
+    at: str = "",
 ) -> Replica:
     name = f"leaf-{ordinal}"
     labels = {**LABELS, names.SHOOT_STATUS: "healthy" if well else "unhealthy"}
-    revision = {names.CONTROLLER_REVISION_HASH: NEW} if updated else {}
+    recorded = NEW if updated else at
+    revision = {names.CONTROLLER_REVISION_HASH: recorded} if recorded else {}
     shoot = make_shoot(name, labels={**labels, **revision}, status=DONE)
     managed_seed = make_managed_seed(name, labels={**LABELS, **revision}, status=REGISTERED)
     return Replica(name, ordinal, shoot, managed_seed, ready_seed(), hosted)
@@ -100,6 +107,112 @@ def test_the_next_step(replicas: list[Replica], settings: dict[str, Any], expect
     assert said(next_step(replicas, NEW, Settings(**settings))) == expected
 
 
+CROWDED = Hosted(2, 0)
+MIXED = replace(make_replica(1, at=OTHER), managed_seed=make_replica(1, updated=True).managed_seed)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "current", "settings", "expected"),
+    [
+        pytest.param(
+            [
+                make_replica(0, at=OLD),
+                make_replica(1, at=OTHER, well=False),
+                make_replica(2, at=OTHER),
+            ],
+            OLD,
+            {},
+            1,
+            id="one that has not got over an earlier change goes first",
+        ),
+        pytest.param(
+            [make_replica(0, at=OLD), make_replica(1, at=OTHER), make_replica(2, at=OTHER)],
+            OLD,
+            {},
+            2,
+            id="one that has waits for its turn",
+        ),
+        pytest.param(
+            [make_replica(0, at=OLD, well=False), make_replica(2, at=OLD)],
+            OLD,
+            {},
+            2,
+            id="so does one whose trouble is its own",
+        ),
+        pytest.param(
+            [
+                make_replica(0, updated=True),
+                make_replica(1, at=OTHER, well=False),
+                make_replica(2, at=OTHER),
+            ],
+            NEW,
+            {},
+            1,
+            id="an undo mends what is broken first",
+        ),
+        pytest.param(
+            [make_replica(1, at=OTHER, hosted=CROWDED), make_replica(2, at=OTHER)],
+            OLD,
+            {},
+            1,
+            id="whatever the shoots say that the change has troubled",
+        ),
+        pytest.param(
+            [make_replica(1, at=OLD, hosted=CROWDED)],
+            OLD,
+            {},
+            (1, "HostedShootsUnready"),
+            id="not so before the first change",
+        ),
+        pytest.param(
+            [make_replica(1, at=OTHER, well=False), make_replica(0, updated=True, well=False)],
+            OLD,
+            {},
+            (0, "ShootNotHealthy"),
+            id="one at a time, even then",
+        ),
+        pytest.param(
+            [MIXED, make_replica(2, at=OTHER)], OLD, {}, 1, id="a replica of which one half is done"
+        ),
+        pytest.param(
+            [make_replica(1, at=OTHER, well=False), make_replica(2, at=OLD)],
+            OLD,
+            {"paused": True},
+            (1, "ShootNotHealthy"),
+            id="a pause waits for what has begun",
+        ),
+        pytest.param(
+            [make_replica(1, at=OTHER), make_replica(2, at=OLD, hosted=CROWDED)],
+            OLD,
+            {"paused": True},
+            None,
+            id="and begins with nothing",
+        ),
+    ],
+)
+def test_the_next_step_after_another_change(
+    replicas: list[Replica], current: str, settings: dict[str, Any], expected: Any
+) -> None:
+    assert said(next_step(replicas, NEW, Settings(**settings), current)) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        *(pytest.param(reason, False, id=reason) for reason in rollout.RESTING),
+        *(
+            pytest.param(reason, True, id=reason)
+            for reason in ("Updating", "ShootReconciling", "MaintenanceWindow", "TemplateRefused")
+        ),
+        pytest.param("", False, id="nothing told yet"),
+    ],
+)
+def test_whether_a_rollout_is_under_way(reason: str, expected: bool) -> None:
+    told = [{"type": names.PROGRESSING, "status": "True", "reason": reason}] if reason else []
+    owner = read(ManagedSeedSet, make_set() | {"status": {"conditions": told}})
+    assert rollout.is_under_way(owner) is expected
+
+
 @pytest.mark.parametrize(
     ("limit", "hosted", "allowed"),
     [
@@ -134,6 +247,21 @@ def test_settings_come_from_fields_or_their_twins() -> None:
     }
     wanted = Settings(limit="25%", paused=True, max_parallel=4)
     assert rollout.settings_of(make_owner(annotations=twins)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        pytest.param("0", 0, id="none may be unready"),
+        pytest.param("0%", "0%", id="no part of them"),
+        pytest.param("7", 7, id="a number"),
+        pytest.param("25%", "25%", id="a part"),
+        pytest.param(None, "10%", id="nothing said"),
+    ],
+)
+def test_the_limit_comes_from_its_annotation(text: str | None, limit: int | str) -> None:
+    notes = {names.MAX_UNREADY_SHOOTS: text} if text is not None else {}
+    assert rollout.settings_of(make_owner(annotations=notes)).limit == limit
 
 
 def test_new_replicas_take_the_revision_that_their_ordinal_calls_for() -> None:

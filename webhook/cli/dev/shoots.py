@@ -93,7 +93,9 @@ class _Part:
         changed = status.observed_generation != shoot.metadata.generation
         if changed and self._may_write("observedGeneration"):
             return True
-        if shoot.metadata.annotations.get(names.OPERATION) in _AGAIN:
+        # Whoever gave up begins again for nothing but a retry.
+        again = _AGAIN[1:] if self._operation.state == "Failed" else _AGAIN
+        if shoot.metadata.annotations.get(names.OPERATION) in again:
             return True
         moved = status.seed_name != shoot.spec.seed_name and self._may_write("seedName")
         return moved and not self._is_under_way()

@@ -13,7 +13,9 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.table import Table
 
+from webhook.api import conditions, names
 from webhook.api.core import ControllerRevision
+from webhook.api.managedseeds import ManagedSeedSet
 from webhook.api.meta import Draft, ObjectKey
 from webhook.cli.rollout import differences, progress
 from webhook.cli.rollout.sets import Sets
@@ -118,10 +120,14 @@ async def _follow(watch: bool, sets: Sets, console: Console) -> int:
     said = ""
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
-            owner = await sets.get()
-            now = progress.of_set(owner)
+            raw = await sets.raw()
+            owner = msgspec.convert(raw, ManagedSeedSet)
+            await _expect_rollouts(owner, sets)
+            members = await sets.replicas(owner)
+            now = progress.of_set(owner, members, recorded=await sets.records(raw))
             if console.is_terminal:
-                live.update(progress.table(owner, *await sets.replicas(owner)), refresh=True)
+                drawn = progress.table(owner, await sets.with_seeds(members), now)
+                live.update(drawn, refresh=True)
             elif now.message != said:
                 console.print(now.message, markup=False)
             said = now.message
@@ -131,6 +137,16 @@ async def _follow(watch: bool, sets: Sets, console: Console) -> int:
     if console.is_terminal:
         console.print(said, markup=False)
     return 1 if now.stuck else 0
+
+
+async def _expect_rollouts(owner: ManagedSeedSet, sets: Sets) -> None:
+    """Refuse to wait for what will never be told."""
+    told = conditions.get(owner.status.conditions, names.PROGRESSING)
+    noted = owner.metadata.annotations.get(names.ROLLOUT) == "true"
+    if told is None and not noted and await sets.is_beside_gardener():
+        raise UsageError(
+            f"{sets.key} is made by Gardener and not rolled: annotate it with {names.ROLLOUT}=true"
+        )
 
 
 async def _history(args: argparse.Namespace, sets: Sets, console: Console) -> int:
@@ -176,11 +192,11 @@ async def _undo(args: argparse.Namespace, sets: Sets, console: Console) -> int:
 async def _try_undo(args: argparse.Namespace, sets: Sets, console: Console) -> int:
     owner = await sets.get()
     found = await sets.revisions(owner)
-    wanted = _choose(found, args.to_revision)
     # The status may not have followed yet; what the set says now is what would be undone.
     data = rollout.data_of(await sets.raw())
     now = rollout.canonical(data)
-    present = next((each for each in found if rollout.canonical(each.data) == now), None)
+    present = next((each for each in reversed(found) if rollout.canonical(each.data) == now), None)
+    wanted = choose(found, present, args.to_revision)
     if present is not None and present.name == wanted.name:
         console.print(f"skipped: the set already has revision {wanted.revision}", markup=False)
         return 0
@@ -200,7 +216,7 @@ def _without_lowering(
     args: argparse.Namespace, now: Draft, wanted: ControllerRevision
 ) -> ControllerRevision:
     """Refuse before any write what Gardener would refuse afterwards, replica by replica."""
-    lowered = [*threeway.lowered(now, wanted.data)]
+    lowered = threeway.lowered(now, wanted.data)
     if not lowered:
         return wanted
     if not args.keep_versions:
@@ -212,12 +228,20 @@ def _without_lowering(
     return msgspec.structs.replace(wanted, data=threeway.keep_versions(now, wanted.data))
 
 
-def _choose(found: Sequence[ControllerRevision], number: int) -> ControllerRevision:
+def choose(
+    found: Sequence[ControllerRevision], present: ControllerRevision | None, number: int
+) -> ControllerRevision:
+    """Choose the revision to go back to, by default the one before the present templates.
+
+    Templates that have just been written may not be recorded yet, or be those of an old revision
+    that still has its old number: the newest one is before them.
+    """
     if number:
         return _find(found, number)
-    if len(found) < 2:
+    before = found[:-1] if found and present is found[-1] else found
+    if not before:
         raise UsageError("there is no earlier revision to go back to")
-    return found[-2]
+    return before[-1]
 
 
 def _find(found: Sequence[ControllerRevision], number: int) -> ControllerRevision:

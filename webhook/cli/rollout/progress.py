@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from webhook.api import conditions, names
-from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.shoots import Shoot
+from webhook.api.managedseeds import ManagedSeedSet
 from webhook.domain import replicas
 from webhook.domain.replicas import Replica
 
@@ -27,16 +26,23 @@ class Progress(NamedTuple):
     """Whether it will not go on without somebody's help."""
 
 
-def of_set(owner: ManagedSeedSet) -> Progress:
-    """Say how far a rollout has come, as `kubectl rollout status` says it."""
+def of_set(owner: ManagedSeedSet, members: Sequence[Replica], *, recorded: bool) -> Progress:
+    """Say how far a rollout has come, as `kubectl rollout status` says it.
+
+    Replicas are counted by their labels: beside a Gardener nobody counts them. `recorded` says
+    whether the status is about the present templates, which no generation tells there.
+    """
     status = owner.status
     if status.observed_generation < owner.metadata.generation:
         return Progress("waiting for the present spec to be observed ...")
     told = conditions.get(status.conditions, names.PROGRESSING)
     if told is None:
         return Progress("waiting for the controller to report ...")
+    if not recorded:
+        return Progress("waiting for the present templates to be recorded ...")
     wanted = owner.spec.replicas if owner.spec.replicas is not None else 1
-    count = f"{status.updated_replicas} of {wanted} replicas are updated"
+    updated = sum(replica.is_at(status.update_revision) for replica in members)
+    count = f"{updated} of {wanted} replicas are updated"
     if told.reason in _DONE and status.ready_replicas >= wanted:
         if told.reason == "PartitionReached":
             return Progress(f"partitioned rollout complete: {count}, {told.message}", done=True)
@@ -45,29 +51,26 @@ def of_set(owner: ManagedSeedSet) -> Progress:
     return Progress(f"{count}; {told.reason}: {told.message}", stuck=stuck)
 
 
-def table(
-    owner: ManagedSeedSet, shoots: Sequence[Shoot], managed_seeds: Sequence[ManagedSeed]
-) -> Group:
+def table(owner: ManagedSeedSet, members: Sequence[Replica], now: Progress) -> Group:
     """Draw a bar and a line for each replica."""
-    claimed = replicas.claim(owner, shoots, managed_seeds).replicas
     update = owner.status.update_revision
     grid = Table(box=None, pad_edge=False)
     for column in ("REPLICA", "REVISION", "STAGE", "SEED", "SHOOTS"):
         grid.add_column(column)
-    for replica in reversed(claimed):
+    for replica in reversed(members):
         grid.add_row(*_row(replica, update))
-    updated = sum(replica.is_at(update) for replica in claimed)
+    updated = sum(replica.is_at(update) for replica in members)
     bar = Table.grid(padding=(0, 1))
-    drawn = ProgressBar(total=max(1, len(claimed)), completed=updated, width=40)
-    bar.add_row(drawn, f"{updated} of {len(claimed)}")
-    return Group(bar, grid, Text(of_set(owner).message))
+    drawn = ProgressBar(total=max(1, len(members)), completed=updated, width=40)
+    bar.add_row(drawn, f"{updated} of {len(members)}")
+    return Group(bar, grid, Text(now.message))
 
 
 def _row(replica: Replica, update: str) -> tuple[Text | str, ...]:
     updated = replica.is_at(update)
     revision = next((replicas.revision_of(half) for half in replica.halves), "")
     told = replica.managed_seed.status.conditions if replica.managed_seed is not None else ()
-    ready = conditions.is_true(told, names.SEED_READY)
+    ready = replica.is_seed_ready
     shoots = conditions.get(told, names.SHOOTS_READY)
     return (
         replica.name,

@@ -1,6 +1,7 @@
 """Read and change sets of seeds in a cluster, for the commands about their rollouts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from webhook.api import names
@@ -9,12 +10,14 @@ from webhook.api.decode import decode
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.meta import Draft, Object, ObjectKey
+from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster import requests
 from webhook.cluster.client import Client
-from webhook.cluster.errors import NotFoundError
+from webhook.cluster.errors import ForbiddenError, NotFoundError
 from webhook.cluster.requests import Selection
-from webhook.domain import rollout
+from webhook.domain import replicas, rollout
+from webhook.domain.replicas import Replica
 
 T = TypeVar("T", bound=Object)
 
@@ -38,11 +41,35 @@ class Sets:
         """Read the set whole."""
         return await self._client.get(_SET, self.key)
 
-    async def replicas(self, owner: ManagedSeedSet) -> tuple[list[Shoot], list[ManagedSeed]]:
-        """Read what the set's selector finds."""
-        selector = owner.status.selector
+    async def replicas(self, owner: ManagedSeedSet) -> tuple[Replica, ...]:
+        """Read the set's replicas, by ordinal; where they lead to a seed is not looked at."""
+        labels = owner.spec.selector.match_labels
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         shoots = await self._list(Shoot, selector)
-        return shoots, await self._list(ManagedSeed, selector)
+        return replicas.claim(owner, shoots, await self._list(ManagedSeed, selector)).replicas
+
+    async def with_seeds(self, members: Sequence[Replica]) -> tuple[Replica, ...]:
+        """Add the seeds of replicas, as far as one may see them."""
+        return tuple([replace(each, seed=await self._seed(each.name)) for each in members])
+
+    async def records(self, raw: Draft) -> bool:
+        """Tell whether the status of a set, read whole, is about its present templates."""
+        name = (raw.get("status") or {}).get("updateRevision")
+        if not name:
+            return False
+        key = ObjectKey(self.key.namespace, name)
+        try:
+            revision = await self._client.get(kind_of_model(ControllerRevision), key)
+        except NotFoundError:
+            return False
+        return rollout.canonical(revision.get("data")) == rollout.canonical(rollout.data_of(raw))
+
+    async def _seed(self, name: str) -> Seed | None:
+        request = requests.get(kind_of_model(Seed), ObjectKey("", name))
+        try:
+            return decode(Seed, await self._client.send(request))
+        except (NotFoundError, ForbiddenError):
+            return None
 
     async def revisions(self, owner: ManagedSeedSet) -> Sequence[ControllerRevision]:
         """Read the set's history, oldest first."""

@@ -57,7 +57,9 @@ def plan(owner: ManagedSeedSet, snapshot: Snapshot, raws: Mapping[str, Draft]) -
         writes = rolling.patches(chosen, view, respects_window=respects)
         told = Emit(_SET, owner, "Updating", f"updating {chosen.name} to {view.revisions.update}")
         refused = partial(_answer, view, found, drifted)
-        return Plan((*writes, told), _SOON, refused)
+        # Told before it begins: whoever scales the set must not meet a replica that changes.
+        announced = status.announce(view, found, drifted)
+        return Plan((*announced, *writes, told), _SOON, refused)
     waits = step if isinstance(step, Wait) else None
     settled = [*_settle(found, view)]
     return Plan((*settled, *status.write(view, found, drifted, waits)), _LATER if waits else None)
@@ -85,21 +87,18 @@ def _drift_of(member: Member, view: Observation) -> tuple[str, ...]:
 
 
 def _next_step(found: Iterable[Member], view: Observation) -> Update | Wait | None:
-    known, settings = view.revisions, view.settings
+    known = view.revisions
     replicas = [member.replica for member in found]
-    if settings.paused:
-        return None
-    if known.current == known.update and all(each.is_at(known.update) for each in replicas):
-        return None  # it has ended: trouble that comes later is none of its
+    if status.has_ended(view) and all(each.is_at(known.update) for each in replicas):
+        return None  # trouble that comes later is none of its
     trouble = partial(rolling.trouble_of, now=view.now)
-    return rollout.next_step(replicas, known.update, settings, trouble)
+    return rollout.next_step(replicas, known.update, view.settings, known.current, trouble)
 
 
 def _settle(found: Iterable[Member], view: Observation) -> Iterator[Action]:
     replicas = [member.replica for member in found]
     yield from revisions.prune(view.owner, view.revisions, replicas, view.settings.history)
-    ended = status.has_rolled_out(found, view)
-    if ended and view.owner.status.current_revision not in ("", view.revisions.update):
+    if status.has_rolled_out(found, view) and not status.has_ended(view):
         message = f"all replicas have revision {view.revisions.update}"
         yield Emit(_SET, view.owner, "RolledOut", message)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from webhook.api import names
+from webhook.api.core import ControllerRevision
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Draft, Raw
 from webhook.api.shoots import Shoot
@@ -53,17 +54,22 @@ def members(view: Observation, raws: Mapping[str, Draft]) -> list[Member] | None
 def revision_of_new(member: Member, half: Half, view: Observation) -> str | None:
     """Find the revision that an unlabelled half was made from, if it still looks like it.
 
-    Gardener makes replicas from the present template, so a half can only come from a revision
-    that was there before it; the first one stands for all that was there before us.
+    Gardener makes replicas from the present template, so the newest revision that was there
+    before a half is the likeliest. Of those that came later the oldest counts: whatever the
+    others changed is still to be rolled.
     """
-    known = sorted(view.revisions.known, key=lambda each: each.revision, reverse=True)
-    for revision in known:
-        older = (revision.metadata.creation_timestamp or "") <= (
-            half.metadata.creation_timestamp or ""
-        )
-        if (older or revision is known[-1]) and not [*drift(member, half, revision.data)]:
+    made = half.metadata.creation_timestamp or ""
+    known = sorted(view.revisions.known, key=_created)
+    before = [each for each in known if _created(each)[0] <= made]
+    after = known[len(before) :]
+    for revision in (*reversed(before), *after):
+        if not [*drift(member, half, revision.data)]:
             return revision.name
     return None
+
+
+def _created(revision: ControllerRevision) -> tuple[str, int]:
+    return revision.metadata.creation_timestamp or "", revision.revision
 
 
 def drift(member: Member, half: Half, data: Any) -> Iterator[str]:

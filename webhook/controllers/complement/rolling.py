@@ -1,7 +1,7 @@
 """One step of a rolling update: what a replica gets, and when it has it."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from webhook.api import names
 from webhook.api.kinds import kind_of_model
@@ -16,6 +16,8 @@ from webhook.domain import replicas as domain
 from webhook.domain.replicas import Half, Replica
 from webhook.domain.rollout import Settings, Wait
 from webhook.runtime.actions import Patch
+
+_OWN_OPERATIONS: Final = (names.OPERATION_RECONCILE, names.OPERATION_RETRY)
 
 
 def patches(member: Member, view: Observation, *, respects_window: bool) -> list[Patch]:
@@ -32,23 +34,33 @@ def trouble_of(replica: Replica, settings: Settings, now: datetime) -> Wait | No
     shoot = replica.shoot
     wanted = _awaited(shoot) if shoot is not None else 0
     if shoot is not None and (shoot.metadata.generation or 0) < wanted:
-        return Wait(replica, "MaintenanceWindow", _until(shoot, now))
+        return _wait_for_window(replica, shoot, now)
     if shoot is not None and (shoot.status.observed_generation or 0) < wanted:
         message = f"the Shoot of {replica.name} has not begun with what was changed"
         return Wait(replica, "ShootReconciling", message)
     return rollout.trouble_of(replica, settings)
 
 
-def _until(shoot: Shoot, now: datetime) -> str:
+def _wait_for_window(replica: Replica, shoot: Shoot, now: datetime) -> Wait:
     opens = maintenance.opens(shoot, now)
     when = f", which opens at {format_time(opens)}" if opens is not None else ""
-    return f"the Shoot of {shoot.name} waits for its maintenance window{when}"
+    window = f"waits for its maintenance window{when}"
+    if replica.has_failed:
+        message = f"the Shoot of {shoot.name} failed to reconcile and {window}"
+        return Wait(replica, "ShootReconcileFailed", message)
+    return Wait(replica, "MaintenanceWindow", f"the Shoot of {shoot.name} {window}")
 
 
 def _awaited(shoot: Shoot) -> int:
-    """Read the generation that our write asked for; a Shoot that we did not change waits not."""
+    """Read the generation that our write asked for; a Shoot that we did not change waits not.
+
+    Gardener puts back defaults that a template drops, and a write that changes nothing raises
+    nothing, unless the Shoot confines changes: that one raises it in its window.
+    """
     noted = shoot.metadata.annotations.get(names.ROLLED_GENERATION, "")
-    return int(noted) if noted.isascii() and noted.isdigit() else 0
+    wanted = int(noted) if noted.isascii() and noted.isdigit() else 0
+    was_raised = (shoot.metadata.generation or 0) >= wanted
+    return wanted if was_raised or maintenance.is_confined(shoot) else 0
 
 
 def _is_at(half: Half, view: Observation) -> bool:
@@ -75,12 +87,40 @@ def _patch(member: Member, half: Half, view: Observation, *, respects_window: bo
         names.CONTROLLER_REVISION_HASH: view.revisions.update,
     }
     if isinstance(half, Shoot) and "spec" in change:
-        marks = {names.ROLLED_GENERATION: str((half.metadata.generation or 0) + 1)}
-        if maintenance.is_confined(half) and not respects_window:
-            marks[names.OPERATION] = names.OPERATION_RECONCILE
+        confined = maintenance.confines(wanted["spec"])
+        marks = _marks(half, confined=confined, respects_window=respects_window)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **marks}
     version = raw["metadata"]["resourceVersion"]
     return Patch(kind_of_model(type(half)), half.key, change, half.uid, version)
+
+
+def _marks(shoot: Shoot, *, confined: bool, respects_window: bool) -> dict[str, str]:
+    """Note when a change is done; one that would be confined is asked for at once, or then."""
+    marks = {names.ROLLED_GENERATION: str((shoot.metadata.generation or 0) + 1)}
+    if not confined:
+        return marks
+    operation = shoot.status.last_operation
+    failed = operation is not None and operation.state == health.FAILED
+    if not respects_window:
+        marks[names.OPERATION] = _asked(shoot, failed=failed)
+    elif failed:
+        marks[names.NEEDS_RETRY] = "true"
+    return marks
+
+
+def _asked(shoot: Shoot, *, failed: bool) -> str:
+    """Ask Gardener to begin; what others have asked for stays.
+
+    With a Shoot that it gave up on it begins again for nothing but a retry.
+    """
+    if failed:
+        return names.OPERATION_RETRY
+    told = shoot.metadata.annotations.get(names.OPERATION, "").split(names.OPERATION_SEPARATOR)
+    present = [each.strip() for each in told if each.strip()]
+    if any(each in names.LONE_OPERATIONS for each in present):
+        return names.OPERATION_SEPARATOR.join(present)
+    others = [each for each in present if each not in _OWN_OPERATIONS]
+    return names.OPERATION_SEPARATOR.join((*others, names.OPERATION_RECONCILE))
 
 
 def is_done(replica: Replica) -> bool:

@@ -11,6 +11,7 @@ from webhook.api.patches import merge_diff
 from webhook.controllers.complement import rolling
 from webhook.controllers.complement.replicas import Member
 from webhook.controllers.managedseedset.observation import Observation
+from webhook.domain import rollout
 from webhook.domain.rollout import Wait
 from webhook.runtime.actions import Patch, Refusal
 
@@ -52,13 +53,35 @@ def write(
         yield Patch(_KIND, owner.key, {"status": change}, owner.uid, version, "status")
 
 
+def announce(
+    view: Observation, found: Iterable[Member], drifted: Mapping[str, tuple[str, ...]]
+) -> Iterator[Patch]:
+    """Tell that a rollout begins, before its first write; one that goes on has been told."""
+    owner = view.owner
+    is_told = owner.status.update_revision == view.revisions.update
+    if not is_told or not rollout.is_under_way(owner):
+        yield from write(view, found, drifted)
+
+
+def has_ended(view: Observation) -> bool:
+    """Tell whether the present templates were rolled out before; those first seen count so.
+
+    Revisions alone do not tell: those of a rollout that is undone are equal from its beginning.
+    """
+    known, status = view.revisions, view.owner.status
+    if known.current != known.update or status.update_revision not in ("", known.update):
+        return False
+    told = conditions.get(status.conditions, names.PROGRESSING)
+    return told is None or told.reason == rollout.COMPLETE
+
+
 def has_rolled_out(found: Iterable[Member], view: Observation) -> bool:
     """Tell whether every replica has finished with the present templates."""
     known = view.revisions
     replicas = [member.replica for member in found]
     if not all(replica.is_at(known.update) for replica in replicas):
         return False
-    return known.current == known.update or all(map(rolling.is_done, replicas))
+    return has_ended(view) or all(map(rolling.is_done, replicas))
 
 
 def _progress(view: Observation, found: Iterable[Member], waits: Wait | None) -> _Said:
@@ -75,7 +98,10 @@ def _progress(view: Observation, found: Iterable[Member], waits: Wait | None) ->
         return conditions.TRUE, "PartitionReached", held
     if behind:
         return conditions.TRUE, "Updating", f"{len(behind)} replicas are to be updated"
-    return conditions.TRUE, "Complete", f"all replicas have revision {known.update}"
+    if not has_rolled_out(found, view):
+        unready = [m.name for m in found if not rolling.is_done(m.replica)]
+        return conditions.TRUE, "Updating", f"{', '.join(unready)}: not yet ready"
+    return conditions.TRUE, rollout.COMPLETE, f"all replicas have revision {known.update}"
 
 
 def _drift(drifted: Mapping[str, tuple[str, ...]]) -> _Said:

@@ -18,13 +18,14 @@ def advance(view: Observation, work: Work) -> None:
         return
     if _is_complete(view):
         return
-    step = rollout.next_step(view.replicas, view.revisions.update, view.settings)
+    known = view.revisions
+    step = rollout.next_step(view.replicas, known.update, view.settings, known.current)
     if isinstance(step, Wait):
         work.waits_for = step
     elif isinstance(step, Update):
         name = step.replica.name
-        work.tell("Updating", f"updating {name} to {view.revisions.update}")
-        _update(step.replica, view.revisions.update, view, work)
+        work.tell("Updating", f"updating {name} to {known.update}")
+        _update(step.replica, known.update, view, work)
 
 
 def _is_complete(view: Observation) -> bool:

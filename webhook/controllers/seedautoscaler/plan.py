@@ -14,7 +14,7 @@ from webhook.api.timestamps import format_time
 from webhook.controllers.seedautoscaler import cordon, demand, memory, metrics
 from webhook.controllers.seedautoscaler.demand import Demand
 from webhook.controllers.seedautoscaler.metrics import Member, NoSamples, Samples
-from webhook.domain import autoscale, measuring
+from webhook.domain import autoscale, measuring, rollout
 from webhook.domain.autoscale import Decision
 from webhook.domain.measuring import Measure
 from webhook.runtime.actions import Action, Emit, Patch, Plan
@@ -59,9 +59,9 @@ class _View(NamedTuple):
     @property
     def is_rolling(self) -> bool:
         """Whether replicas that a Gardener makes are being brought to another revision."""
-        status = self.owner.status
+        is_rolled = self.owner.metadata.annotations.get(names.ROLLOUT) == "true"
         beside = self.snapshot.options.beside_gardener
-        return beside and status.current_revision != status.update_revision
+        return beside and is_rolled and rollout.is_under_way(self.owner)
 
     @property
     def cordons(self) -> bool:

@@ -96,6 +96,19 @@ def test_a_shoot_gets_the_finalizer_first() -> None:
     assert "status" not in shoot
 
 
+def _asks(operation: str) -> dict[str, Any]:
+    return {"annotations": {names.OPERATION: operation}}
+
+
+def _given_up() -> dict[str, Any]:
+    status = _up()
+    return {**status, "lastOperation": {**status["lastOperation"], "state": "Failed"}}
+
+
+def test_who_gave_up_begins_again_for_a_retry_only() -> None:
+    assert not _plan(_shoot(metadata=_asks("reconcile"), status=_given_up())).actions
+
+
 @pytest.mark.parametrize(
     ("shoot", "operation"),
     [
@@ -107,6 +120,10 @@ def test_a_shoot_gets_the_finalizer_first() -> None:
             _shoot(status={"lastOperation": {"type": "Create", "state": "Pending"}}),
             "Create",
             id="placed after having waited",
+        ),
+        pytest.param(_shoot(metadata=_asks("reconcile"), status=_up()), "Reconcile", id="asked to"),
+        pytest.param(
+            _shoot(metadata=_asks("retry"), status=_given_up()), "Reconcile", id="told to try again"
         ),
     ],
 )
