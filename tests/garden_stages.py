@@ -53,6 +53,11 @@ class GardenStage(Stage):
     def key(self, shoot: str) -> ObjectKey:
         return ObjectKey(PROJECT_NAMESPACE, self.name(shoot))
 
+    @property
+    @override
+    def ledgers(self) -> str:
+        return "espalier-system"
+
     @override
     def seed(
         self,

@@ -228,12 +228,20 @@ def _dns() -> dict[str, Any]:
 
 
 async def ready_seed(
-    beside: Beside, name: str, zones: str = "a", shoots: int | None = None, **spec: Any
+    beside: Beside,
+    name: str,
+    zones: str = "a",
+    shoots: int | None = None,
+    more: dict[str, str] | None = None,
+    **spec: Any,
 ) -> None:
-    """Make a Seed and wait until its played gardenlet has reported; the play must be on."""
+    """Make a Seed and wait until its played gardenlet has reported; the play must be on.
+
+    Where a number of shoots is given it offers those, and `more`.
+    """
     await beside.kubectl("create", "-f", "-", input=make_seed(name, zones, **spec))
     if shoots is not None:
-        amount = {"shoots": str(shoots)}
+        amount = {"shoots": str(shoots), **(more or {})}
         change = json.dumps({"status": {"capacity": amount, "allocatable": amount}})
         await beside.kubectl(
             "patch", "seed", name, "--subresource=status", "--type=merge", "-p", change

@@ -91,9 +91,11 @@ def raw_shoot(
     uid: str = "",
     zones: Sequence[str] = ("a",),
     annotations: Mapping[str, str] | None = None,
+    pool: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Draft:
     control_plane: Draft = {}
+    worker = {"name": "pool", "minimum": 1, "maximum": 3, "zones": [*zones], **(pool or {})}
     if ha is not None:
         control_plane["highAvailability"] = dict(ha)
     if affinity:
@@ -111,10 +113,7 @@ def raw_shoot(
         "spec": {
             "cloudProfile": {"name": provider},
             "region": region,
-            "provider": {
-                "type": provider,
-                "workers": [{"name": "pool", "minimum": 1, "maximum": 3, "zones": [*zones]}],
-            },
+            "provider": {"type": provider, "workers": [worker]},
             "kubernetes": {"controlPlane": control_plane} if control_plane else {},
             **({"seedName": seed} if seed else {}),
             **spec,

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import msgspec
 
-from tests.landscapes import raw_seed, raw_shoot
+from tests.landscapes import raw_seed, raw_shoot, read
 from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
 from webhook.api.core import ConfigMap
 from webhook.api.crds import crd
@@ -33,6 +33,8 @@ from webhook.runtime.clock import SystemClock
 from webhook.runtime.manager import background
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.recorder import Recorder
+from webhook.scheduling import ledger
+from webhook.scheduling.ledger import Ledger
 from webhook.state.memory import Memory
 
 MODELS: tuple[type[Object], ...] = (
@@ -193,6 +195,16 @@ class Stage:
         request = Request("GET", f"/api/v1/namespaces/{key.namespace}/events", chosen)
         listed = await self.client.document(request)
         return [event["message"] for event in listed["items"]]
+
+    async def ledger(self, seed: str) -> Ledger:
+        """Read what the scheduler at work has written about a seed."""
+        key = ObjectKey(self.ledgers, ledger.name_of(self.name(seed)))
+        return ledger.read(read(ConfigMap, await self.client.get(kind_of_model(ConfigMap), key)))
+
+    @property
+    def ledgers(self) -> str:
+        """The namespace of the scheduler at work."""
+        return self.namespace
 
     async def placements(self) -> dict[str, str]:
         """Return the seed of every shoot of the test, without the suffix."""

@@ -28,12 +28,16 @@ CONFIRMED: Final[Draft] = {"annotations": {"confirmation.gardener.cloud/deletion
 _SELF_HOSTED: Final = "seed.gardener.cloud/self-hosted-shoot-cluster"
 _CHOICES: Final = ("home", "lone", "tainted", "full", "leaving", "nothing")
 _PINNED: Final[Edits] = {"spec.controlPlane": ({"zones": ["local-a"]}, {"zones": []}, REMOVED)}
+_OURS: Final[Draft] = {"schedulerName": "espalier"}
 MOVES: Final[Mapping[str, Edits]] = {
     "unbound": {"spec.seedName": (*_CHOICES, ""), "spec.purpose": ("testing",)},
     "unbound-zonal": {"spec.seedName": ("home", "lone", "labelled")},
     "unbound-choosy": {"spec.seedName": ("home", "twin")},
     "unbound-fussy": {"spec.seedName": ("home", "twin")},
     "unbound-pinned": {"spec.seedName": ("home", "faraway")},
+    "ours": {"spec.seedName": ("home", "lone")},
+    "ours-zonal": {"spec.seedName": ("home", "lone", "labelled")},
+    "ours-pinned": {"spec.seedName": ("home", "faraway")},
     "movable": {"spec.seedName": ("twin", "foreign", "plain", *_CHOICES[1:], REMOVED)},
     "moved": {"spec.purpose": ("testing",), "metadata.labels": ({"moved": "yes"},)},
     "single": {
@@ -89,6 +93,9 @@ async def _bindings(garden: Garden) -> list[Base]:
             shoot("unbound-choosy", cloudProfile={"kind": "CloudProfile", "name": "choosy"}),
             shoot("unbound-fussy", seedSelector={"matchLabels": {"test": "home"}}),
             shoot("unbound-pinned", controlPlane={"zones": ["local-a"]}),
+            shoot("ours", **_OURS),
+            shoot("ours-zonal", controlPlane=tolerates("zone"), **_OURS),
+            shoot("ours-pinned", controlPlane={"zones": ["local-a"]}, **_OURS),
         )
     ]
     return [

@@ -23,17 +23,6 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     "test_nodegroups": "machines live in seeds, where no gardener-apiserver serves",
     "test_explain::test_settings_and_mistakes": "it is about the command's own flags and files;"
     " nothing of it depends on the server",
-    **dict.fromkeys(
-        (
-            "test_placement::test_a_placement_is_entered_first_and_struck_out_later",
-            "test_placement::test_many_placements_share_few_writes",
-            "test_placement::test_an_entry_left_behind_is_released_and_its_write_fails",
-            "test_placement::test_a_ledger_from_a_lost_future_is_reset",
-        ),
-        "Gardener's controllers write on every new shoot, so that a decision may be outdated when"
-        " it is carried out and is made again:"
-        " test_scheduling::test_ledgers_are_empty_enough_and_shoots_are_counted_once",
-    ),
     "test_placement::test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same": "rights on"
     " Pods are generated only where a kube-scheduler is the engine; the shoot's half:"
     " test_bind_of_a_shoot_needs_no_pod",

@@ -1,5 +1,6 @@
 """Binding shoots and keeping ledgers, on a living API server."""
 
+import asyncio
 import json
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import pytest
 from typing_extensions import override
 
 from tests.behaviour.staging import staged
+from tests.garden_stages import GardenStage
 from tests.landscapes import ANYWAY, amounts
 from tests.waiting import eventually
 from webhook.api.core import ConfigMap, Pod
@@ -15,8 +17,9 @@ from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster.errors import NotFoundError
+from webhook.cluster.requests import Request
 from webhook.controllers.extender import Extending
-from webhook.controllers.placement import Placed, Placement, Placer, assumed
+from webhook.controllers.placement import RESET, Placed, Placement, Placer, assumed
 from webhook.controllers.reviewer import Reviewer
 from webhook.runtime.clock import SystemClock
 from webhook.scheduling import ledger
@@ -55,6 +58,19 @@ async def prepare(stage, *drafts):
         await eventually(lambda m=model, k=key, r=ready: _shows(stage, m, k, r))
 
 
+async def at_rest(stage, *shoots):
+    """Wait until Gardener's controllers, if there are any, have done with new shoots."""
+    if not isinstance(stage, GardenStage):
+        return
+
+    async def rests():
+        before = [shoot_of(stage, name).resource_version for name in shoots]
+        await asyncio.sleep(1.0)
+        return before == [shoot_of(stage, name).resource_version for name in shoots]
+
+    await eventually(rests)
+
+
 def _shows(stage, model, key, ready):
     found = stage.scheduling.cache.snapshot().get(model, key)
     return found is not None and (not ready or bool(found.status.allocatable))
@@ -76,6 +92,7 @@ async def read_ledger(stage, seed):
 
 async def test_a_placement_is_entered_first_and_struck_out_later(stage):
     await prepare(stage, stage.seed("a"), stage.shoot("one"), stage.shoot("two"))
+    await at_rest(stage, "one", "two")
     placer = stage.scheduling.placer
     one = shoot_of(stage, "one")
     assert await placer.place(Placement(one, stage.name("a"))) == Placed("bound")
@@ -114,6 +131,7 @@ async def test_a_decision_about_an_outdated_shoot_is_not_carried_out(stage):
 async def test_many_placements_share_few_writes(stage):
     names = [f"s{index}" for index in range(12)]
     await prepare(stage, stage.seed("a", shoots=10), *(stage.shoot(name) for name in names))
+    await at_rest(stage, *names)
     placer = stage.scheduling.placer
     placing = [placer.place(Placement(shoot_of(stage, name), stage.name("a"))) for name in names]
     results = [(await coroutine).result for coroutine in placing]
@@ -122,6 +140,7 @@ async def test_many_placements_share_few_writes(stage):
 
 async def test_an_entry_left_behind_is_released_and_its_write_fails(stage):
     await prepare(stage, stage.seed("a", shoots=1), stage.shoot("one"), stage.shoot("two"))
+    await at_rest(stage, "one", "two")
     scheduling = stage.scheduling
     one, two = shoot_of(stage, "one"), shoot_of(stage, "two")
     # A replica dies, or freezes, between its two writes.
@@ -158,11 +177,26 @@ async def test_ledgers_of_seeds_that_are_gone_go(stage):
 async def test_a_ledger_from_a_lost_future_is_reset(stage, monkeypatch):
     monkeypatch.setattr("webhook.controllers.ledgers.SEEN_SECONDS", 0.2)
     await prepare(stage, stage.seed("a"), stage.shoot("one"))
+    await at_rest(stage, "one")
     lost = ledger.Ledger(stage.name("a"), seen_through="99999999999")
     draft = ledger.write(lost, stage.namespace)
     await stage.client.create(CONFIG_MAP, ObjectKey(stage.namespace, ""), draft)
     placed = await stage.scheduling.placer.place(Placement(shoot_of(stage, "one"), stage.name("a")))
     assert placed.result == "bound"
+    key = ObjectKey(stage.namespace, ledger.name_of(stage.name("a")))
+    seen = (await stage.client.get(CONFIG_MAP, key))["data"][ledger.SEEN_THROUGH]
+    bound = await stage.get("one")
+    assert 0 < int(seen) <= int(bound["metadata"]["resourceVersion"])
+    (told,) = await eventually(lambda: _events_of_seed(stage, "a", RESET))
+    assert "seenThrough 99999999999 is newer than the cluster" in told
+
+
+async def _events_of_seed(stage, seed, reason):
+    chosen = {"fieldSelector": f"involvedObject.name={stage.name(seed)},reason={reason}"}
+    listed = await stage.client.document(
+        Request("GET", "/api/v1/namespaces/default/events", chosen)
+    )
+    return [event["message"] for event in listed["items"]]
 
 
 def shadow(stage, name, shoot):

@@ -142,8 +142,17 @@ async def test_ledgers_are_empty_enough_and_shoots_are_counted_once(stage):
     await stage.create(*(stage.shoot(f"s{index}") for index in range(25)))
     await eventually(lambda: _count(stage, "a", 20))
     assert await _count(stage, "a", 20)
-    pending = [name for name, seed in (await stage.placements()).items() if not seed]
-    assert len(pending) == 5
+    assert [*(await stage.placements()).values()].count("") == 5
+    room = {"shoots": "21"}
+    seed, status = ObjectKey("", stage.name("a")), {"capacity": room, "allocatable": room}
+    await stage.client.patch(SEED, seed, {"status": status}, subresource="status")
+    await eventually(lambda: _count(stage, "a", 21))
+    names = [name for name, seed in (await stage.placements()).items() if seed]
+    placed = {(await stage.get(name))["metadata"]["uid"] for name in names}
+    # Whoever enters strikes out those that are seen on the seed, and says up to where it has seen.
+    written = await stage.ledger("a")
+    assert {*written.entries} < placed
+    assert int(written.seen_through) > 0
 
 
 async def test_what_if(stage):

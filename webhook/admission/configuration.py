@@ -131,12 +131,14 @@ def _failure(policy: Policy, options: Options) -> Failure:
 
     Policies of scheduled scaling are about workloads, which must scale while we are away.
     """
+    admission = options.admission
+    if policy.name in admission.failures:
+        return admission.failures[policy.name]
     if policy.label == names.SCALING_NAMESPACE:
         return policy.failure
-    chosen = options.admission.failure
-    if chosen is not None:
-        return chosen
-    return "Ignore" if options.beside_gardener and not policy.always else policy.failure
+    if admission.failure is not None:
+        return admission.failure
+    return "Ignore" if options.beside_gardener else policy.failure
 
 
 def _configuration(kind: str, webhooks: list[Draft]) -> Draft:
@@ -163,7 +165,7 @@ def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
     if entry.label:
-        webhook["namespaceSelector"] = _labelled(entry.label)
+        webhook["namespaceSelector"] = _labelled(entry.label, options)
     elif entry.kind.namespaced:
         webhook["namespaceSelector"] = _namespaces(options)
     found: tuple[MatchCondition, ...] = (number_changes(entry.changes),) if entry.changes else ()
@@ -208,8 +210,10 @@ def _rules(entry: Entry, options: Options) -> Iterator[Draft]:
         }
 
 
-def _labelled(label: str) -> Draft:
-    never = {"key": names.NAMESPACE_NAME, "operator": "NotIn", "values": [_NEVER]}
+def _labelled(label: str, options: Options) -> Draft:
+    """Choose namespaces by their label; our own workloads never depend on ourselves."""
+    excluded = [_NEVER, options.namespace] if label == names.SCALING_NAMESPACE else [_NEVER]
+    never = {"key": names.NAMESPACE_NAME, "operator": "NotIn", "values": excluded}
     return {"matchExpressions": [{"key": label, "operator": "Exists"}, never]}
 
 

@@ -89,6 +89,7 @@ class Table:
         if snapshot.questions:
             return Needs(tuple(snapshot.questions))
         decision = Decision((), tuple(warnings), tuple(operations), tuple(outcomes))
+        decision = _told(decision, request, snapshot)
         return decision if grant is None else replace(grant, besides=decision)
 
     def validate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
@@ -100,7 +101,7 @@ class Table:
         if request.has_object and active and not request.is_sound:
             faults = tuple(_shape_faults(request))
             if faults:
-                return _misshapen(faults, active)
+                return _told(_misshapen(faults, active), request, snapshot)
         findings: list[Finding] = []
         for policy, mode in active:
             if policy.validate is not None:
@@ -110,9 +111,7 @@ class Table:
             return Needs(tuple(snapshot.questions))
         if not findings and active is row.usual:
             return row.allowed
-        if snapshot.options.beside_gardener and _is_reconcile(request):
-            findings = [finding for finding in findings if finding.fatal]
-        return _judged(findings, active)
+        return _told(_judged(findings, active), request, snapshot)
 
 
 def _rows(policies: Iterable[Policy]) -> Mapping[tuple[type[Object], str, str], Row]:
@@ -159,9 +158,18 @@ def _asked(row: Row, request: Request, snapshot: Snapshot) -> Active:
     return active
 
 
-def _is_reconcile(request: Request) -> bool:
-    """Tell whether a controller writes: a warning to it would only fill the log of Gardener."""
-    return request.operation == "UPDATE" and request.user.username.startswith(_CONTROLLERS)
+def _told(decision: Decision, request: Request, snapshot: Snapshot) -> Decision:
+    """Leave warnings out that nobody would read; what was found is counted all the same."""
+    if decision.warnings and _is_quiet(request, snapshot):
+        return replace(decision, warnings=())
+    return decision
+
+
+def _is_quiet(request: Request, snapshot: Snapshot) -> bool:
+    """Tell whether a controller writes, or a status: a warning would only fill Gardener's logs."""
+    if not snapshot.options.beside_gardener:
+        return False
+    return request.subresource == "status" or request.user.username.startswith(_CONTROLLERS)
 
 
 def _shape_faults(request: Request) -> Iterator[Finding]:

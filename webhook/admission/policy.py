@@ -31,8 +31,6 @@ class Policy:
     the answer depends on what we know and not only on what the write changes."""
     failure: Failure = "Ignore"
     why: str
-    always: bool = False
-    """Whether `failure` holds even beside a Gardener, which nothing of ours may stop otherwise."""
     takes: bool = False
     """Whether it may ask for a Grant, which writes, though not on dry-run."""
     lets_go: bool = False

@@ -408,7 +408,6 @@ POLICIES: Final[tuple[Policy, ...]] = (
         changes="replicas",
         takes=True,
         failure="Fail",
-        always=True,
         why="a set that grows while nobody counts breaks the bound of its whole pool",
         beside_gardener=True,
     ),

@@ -64,6 +64,10 @@ class NodeTaint(Model):
     effect: Annotated[str, says("NoSchedule, PreferNoSchedule or NoExecute")] = ""
 
 
+class WorkerControlPlane(Model):
+    """Says by being there that the pool runs the Shoot's own control plane."""
+
+
 class Worker(Model):
     """One pool of machines."""
 
@@ -73,6 +77,7 @@ class Worker(Model):
     max_surge: Annotated[IntOrString | None, says("nodes too many during an update")] = None
     max_unavailable: Annotated[IntOrString | None, says("nodes missing during an update")] = None
     zones: Annotated[tuple[str, ...], says("zones that the nodes are spread over")] = ()
+    control_plane: WorkerControlPlane | None = None
     machine: Machine = Machine()
     volume: Volume | None = None
     data_volumes: tuple[Volume, ...] = ()

@@ -15,7 +15,7 @@ from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.api.timestamps import format_micro_time
-from webhook.domain import capacity
+from webhook.domain import capacity, hosting
 from webhook.domain.capacity import CapacityError
 from webhook.runtime.actions import NOTHING, Apply, Create, Delete, Patch, Plan
 from webhook.runtime.rows import Controller, Watch
@@ -125,7 +125,7 @@ def pod_key(shoot: Shoot, snapshot: Snapshot) -> ObjectKey:
 
 def _waits(shoot: Shoot, snapshot: Snapshot) -> bool:
     ours = profiles.find(shoot.spec.scheduler_name, snapshot.options) is not None
-    return ours and not shoot.spec.seed_name and not shoot.is_deleting
+    return ours and hosting.waits(shoot)
 
 
 def _shoot_of(pod: Pod, snapshot: Snapshot) -> Shoot | None:

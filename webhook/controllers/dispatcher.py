@@ -42,6 +42,9 @@ PAUSE: Final = 2.0
 UNKNOWN_SECONDS: Final = 61.0
 """After this long a placement that nobody answered is no longer assumed."""
 
+TELLING: Final = 5
+"""So often a ledger may have no room for what a decision put there before people are told."""
+
 _SHOOT: Final = kind_of_model(Shoot)
 # One replica leads: nobody else marches in step, and the same events end the same way.
 _RETRIES: Final = Delays(first=0.1, limit=30.0, jitter=0.0)
@@ -226,6 +229,8 @@ class Dispatcher:
             await self._wait(
                 shoot, f"the API server refuses seed {bind.placement.seed}: {placed.message}"
             )
+        elif placed.result == "full" and self._backoff.failures(shoot.key) >= TELLING:
+            await self._wait(shoot, f"{placed.message}, counting shoots on their way there")
 
     async def _wait(self, shoot: Shoot, message: str) -> None:
         told = f"Failed to schedule Shoot: {message}"

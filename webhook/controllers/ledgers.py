@@ -67,6 +67,7 @@ class BusyError(Exception):
 
 class _Request(NamedTuple):
     entry: Entry
+    shoots_only: bool
     answer: "asyncio.Future[Answer]"
 
 
@@ -114,9 +115,13 @@ class Clerk:
         if self._assumed.get(entry.uid) is entry:
             del self._assumed[entry.uid]
 
-    async def enter(self, entry: Entry) -> Answer:
-        """Write an entry if there is room for it; raises BusyError or an ApiError."""
-        request = _Request(entry, asyncio.get_running_loop().create_future())
+    async def enter(self, entry: Entry, *, shoots_only: bool = False) -> Answer:
+        """Write an entry if there is room for it; raises BusyError or an ApiError.
+
+        With `shoots_only` it is held to the number of shoots alone, as in Gardener; whatever it
+        uses besides is counted for those who come later.
+        """
+        request = _Request(entry, shoots_only, asyncio.get_running_loop().create_future())
         self._waiting.append(request)
         try:
             async with self._lock:
@@ -155,7 +160,7 @@ class Clerk:
         for _ in range(ATTEMPTS):
             found = self._known or await self._read()
             found = await self._catch_up(found)
-            changed, answers = self._admit(found, [request.entry for request in batch])
+            changed, answers = self._admit(found, batch)
             if "entered" not in answers:
                 return answers
             if await self._swap(changed):
@@ -218,21 +223,24 @@ class Clerk:
             return replace(found, seen_through=page.version)
         return found
 
-    def _admit(self, found: Ledger, entries: Sequence[Entry]) -> tuple[Ledger, list[Answer]]:
+    def _admit(self, found: Ledger, batch: Sequence[_Request]) -> tuple[Ledger, list[Answer]]:
         """Let in as many as there is room for, in their order."""
         snapshot = self._cache.snapshot()
         settled = ledger.settle(found, lambda key: snapshot.get(Shoot, key))
         limits = _limits(snapshot.get(Seed, ObjectKey("", self._seed)))
         if limits is None:
-            return settled, ["no seed"] * len(entries)
+            return settled, ["no seed"] * len(batch)
+        whole_shoots = capacity.whole_shoots(limits)
         headroom = Decimal(snapshot.options.scheduling.headroom)
         used = self._used(settled, snapshot)
         answers: list[Answer] = []
-        for entry in entries:
+        for entry, shoots_only, _answer in batch:
             held = settled.entries.get(entry.uid)
             if held is not None:  # from an attempt whose outcome nobody knows: it has its place
                 answers.append("entered" if held.version == entry.version else "taken")
-            elif capacity.lacking(used, entry.amounts, limits, headroom) is not None:
+            elif capacity.lacking(
+                used, entry.amounts, whole_shoots if shoots_only else limits, headroom
+            ):
                 answers.append("full")
             else:
                 used = ledger.add(used, entry.amounts)

@@ -128,8 +128,10 @@ class Placer:
 
     async def _place(self, placement: Placement, entry: Entry) -> Placed:
         clerk = self.clerk(placement.seed)
+        scheduling = self._cache.snapshot().options.scheduling
+        shoots_only = scheduling.is_gardeners(placement.shoot.spec.scheduler_name)
         try:
-            answer = await clerk.enter(entry)
+            answer = await clerk.enter(entry, shoots_only=shoots_only)
         except BusyError as error:
             return Placed("changed", str(error))
         match answer:

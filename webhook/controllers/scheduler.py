@@ -11,7 +11,7 @@ from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers.placement import Placement
-from webhook.domain import ha, usage, zones
+from webhook.domain import ha, hosting, usage, zones
 from webhook.domain.options import Options
 from webhook.scheduling import candidates, explain, profiles, strategy
 from webhook.scheduling.framework import Profile
@@ -81,7 +81,7 @@ Judgement: TypeAlias = Bind | Wait | Stay | Weaken | None
 def judge(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> Judgement:
     """Say what is to be done about a shoot; None if nothing is, or if it is not ours."""
     profile = profiles.find(shoot.spec.scheduler_name, snapshot.options)
-    if profile is None or shoot.is_deleting:
+    if profile is None or shoot.is_deleting or hosting.is_self_hosted(shoot):
         return None
     if shoot.spec.seed_name:
         return _judge_move(shoot, landscape, snapshot, profile)

@@ -1,7 +1,7 @@
 """What a seed can take, and whether there is room left."""
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Final, NamedTuple
 
 from webhook.api import quantity
@@ -56,6 +56,12 @@ def lacking(
         if used.get(resource, _NOTHING) + amount > limit:
             return resource
     return None
+
+
+def whole_shoots(allocatable: Mapping[str, Decimal]) -> Mapping[str, Decimal]:
+    """Keep the one limit that gardener-scheduler knows, rounded as it does."""
+    limit = allocatable.get(SHOOTS)
+    return {} if limit is None else {SHOOTS: limit.to_integral_value(ROUND_CEILING)}
 
 
 def utilisation(

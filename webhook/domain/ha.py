@@ -72,12 +72,18 @@ def is_mentioned(shoot: Subject) -> bool:
 def wanted(shoot: Subject) -> HighAvailability:
     """Read what a shoot asks for; of spellings that contradict each other the first counts.
 
-    It answers for every object that decodes: admission refuses what makes no sense, and what got
-    past it is read as if it said nothing.
+    Gardener's field tells the type and nothing else, so that another spelling of the same type
+    says the rest. It answers for every object that decodes: admission refuses what makes no sense,
+    and what got past it is read as if it said nothing.
     """
     if not is_mentioned(shoot):
         return NOT_AVAILABLE
-    return next((spelling.value for spelling in spellings(shoot)), NOT_AVAILABLE)
+    first: Spelling | None = None
+    for spelling in spellings(shoot):
+        first = first or spelling
+        if spelling.field != UPSTREAM_FIELD and spelling.value.type == first.value.type:
+            return spelling.value
+    return NOT_AVAILABLE if first is None else first.value
 
 
 def effective(shoot: Shoot) -> HighAvailability:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from webhook.api import names
 from webhook.api.meta import Quantity
 
 Mode: TypeAlias = Literal["deny", "warn", "off"]
@@ -16,6 +17,8 @@ Effect: TypeAlias = Literal["tortoise", "none"]
 
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
+LIKE_GARDENER: Final = "gardener"
+"""The profile that places shoots as gardener-scheduler does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class AdmissionOptions:
     failure: Failure | None = None
     """What an API server does when we do not answer; without it each policy's own choice, and
     Ignore beside a Gardener."""
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    """The same for single policies, by name, before all others."""
 
     @property
     def is_usual(self) -> bool:
@@ -108,6 +113,11 @@ class SchedulingOptions:
     """Shoots that are kept free on every seed, for those that others place there."""
     engine: Engine = "built-in"
     garden_namespace: str = "garden"
+
+    def is_gardeners(self, scheduler: str) -> bool:
+        """Tell whether a scheduler's name stands for what gardener-scheduler does."""
+        chosen = self.profile if scheduler == names.SCHEDULER_NAME else scheduler
+        return chosen == LIKE_GARDENER
 
 
 @dataclass(frozen=True, slots=True)

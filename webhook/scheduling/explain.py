@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import usage
+from webhook.domain import hosting, usage
 from webhook.scheduling import pipeline, profiles, strategy
 from webhook.scheduling.framework import MAX_SCORE
 from webhook.scheduling.landscape import Landscape
@@ -168,13 +168,17 @@ def _refused(verdict: Verdict, faults: Mapping[str, Sequence[str]]) -> list[Seed
 def _notes(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> list[str]:
     options = snapshot.options
     notes = []
+    if hosting.is_self_hosted(shoot):
+        notes.append("a worker pool of the shoot runs its control plane: it needs no seed")
     if profiles.find(shoot.spec.scheduler_name, options) is None:
         notes.append(
             f"spec.schedulerName is {shoot.spec.scheduler_name or 'not set'}:"
             " another scheduler places this shoot, this is what espalier would do"
         )
     if strategy.is_table_broken(Subject(shoot, snapshot)):
-        notes.append("the region ConfigMap cannot be read: distances are judged by name")
+        refuses = profiles.of_shoot(shoot, options).trusts_tables
+        effect = strategy.TABLE_REFUSES if refuses else strategy.TABLE_IS_REPLACED
+        notes.append(f"the region ConfigMap cannot be read: {effect}")
     counted = usage.BUILT_IN | {resource for resource, _rule in options.usage.rules}
     offered = {name for found in landscape.candidates for name in found.allocatable}
     notes += [

@@ -4,7 +4,14 @@ from typing import Final
 
 from webhook.api import names
 from webhook.api.shoots import Shoot
-from webhook.domain.options import ENGINES, STRATEGIES, Options, SchedulingOptions, Weights
+from webhook.domain.options import (
+    ENGINES,
+    LIKE_GARDENER,
+    STRATEGIES,
+    Options,
+    SchedulingOptions,
+    Weights,
+)
 from webhook.scheduling.filters.access_restrictions import ACCESS_RESTRICTIONS
 from webhook.scheduling.filters.availability import AVAILABILITY, PLAIN_SEEDS_FIRST, ZONES
 from webhook.scheduling.filters.capacity import CAPACITY, SHOOT_CAPACITY
@@ -88,7 +95,7 @@ WEIGHTED: Final = Profile(
 """Document 000's later algorithm: what is no must is weighed."""
 
 GARDENER: Final = Profile(
-    name="gardener",
+    name=LIKE_GARDENER,
     steps=(
         USABLE,
         PROFILE_SELECTOR,

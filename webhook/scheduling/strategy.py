@@ -19,6 +19,10 @@ OTHER_PROVIDER: Final = Rejection("runs on another provider than the shoot", fin
 FARTHER: Final = Rejection("is farther away than another candidate", final=False)
 BROKEN_TABLE: Final = Rejection("distances cannot be read (region ConfigMap)", final=False)
 
+TABLE_IS_REPLACED: Final = "distances are judged by the names of regions"
+TABLE_REFUSES: Final = "shoots that go by distance get no seed until it is mended"
+"""What becomes of shoots while the region ConfigMap cannot be read, by profile."""
+
 
 class Tier(NamedTuple):
     """Seeds that are equally far away."""

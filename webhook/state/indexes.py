@@ -15,7 +15,7 @@ from webhook.api.registrations import ControllerRegistration
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
-from webhook.domain import ha, notes, ordinals, regions, schedules, usage
+from webhook.domain import ha, hosting, notes, ordinals, regions, schedules, usage
 
 T = TypeVar("T", bound=Object)
 
@@ -62,7 +62,7 @@ def _namespace_of_project(project: Project) -> Iterable[str]:
 
 
 def _waits(shoot: Shoot) -> Iterable[str]:
-    return () if shoot.spec.seed_name or shoot.is_deleting else (shoot.spec.scheduler_name,)
+    return (shoot.spec.scheduler_name,) if hosting.waits(shoot) else ()
 
 
 def zones_on(seed: str, needed: int) -> str:
@@ -146,7 +146,7 @@ def _name(obj: Object) -> Iterable[str]:
 
 
 def _waits_for_seed(shoot: Shoot) -> Iterable[str]:
-    return () if shoot.spec.seed_name or shoot.is_deleting else (WAITING,)
+    return (WAITING,) if hosting.waits(shoot) else ()
 
 
 def _namespace(obj: Object) -> Iterable[str]:

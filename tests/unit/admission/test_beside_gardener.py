@@ -1,7 +1,9 @@
 """What is judged beside a real Gardener: only what it lacks, and quietly."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,10 +11,14 @@ from tests.admission import JANE, decide, judge, make_request
 from tests.behaviour.differences import DIFFERENCES
 from tests.builders import make_seed, make_shoot, make_worker
 from webhook.admission.configuration import Target, configurations
-from webhook.admission.decision import UserInfo
+from webhook.admission.decision import Decision, Finding, UserInfo
+from webhook.admission.engine import Table
+from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
 from webhook.api import names
-from webhook.domain.options import AdmissionOptions, Options
+from webhook.api.shoots import Shoot
+from webhook.domain.options import AdmissionOptions, Options, SchedulingOptions
+from webhook.state.snapshot import Snapshot
 
 BESIDE = Options(beside_gardener=True)
 MULTI_ZONE = {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"multi-zone"}'}
@@ -58,6 +64,41 @@ def test_bindings(scheduler: str, zones: str, subresource: str, fields: set[str]
     assert judged.fields == fields
 
 
+LABELLED = {"metadata": {"labels": {names.MULTI_ZONAL: "false"}}}
+TOLERANT = {names.HIGH_AVAILABILITY: '{"enabled":true,"type":"multi-zone","failureTolerance":2}'}
+PINNED = {"controlPlane": {"zones": ["x"]}}
+GARDENERS = replace(BESIDE, scheduling=SchedulingOptions(profile="gardener"))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "seed", "zones", "by_default", "as_gardener"),
+    [
+        pytest.param(MULTI_ZONE, {}, {}, "ab", True, True, id="too few zones"),
+        pytest.param(MULTI_ZONE, {}, LABELLED, "abc", True, False, id="the label says no"),
+        pytest.param(TOLERANT, {}, {}, "abc", True, False, id="zones for one failure"),
+        pytest.param(MULTI_ZONE, PINNED, {}, "abc", True, False, id="pinned by a multi-zone one"),
+        pytest.param({}, PINNED, {}, "abc", True, True, id="pinned by another"),
+    ],
+)
+def test_bindings_are_held_to_what_the_profile_chooses_by(
+    annotations: dict[str, str],
+    spec: dict[str, Any],
+    seed: dict[str, Any],
+    zones: str,
+    by_default: bool,
+    as_gardener: bool,
+) -> None:
+    wish = {"schedulerName": "espalier", **spec}
+    old = make_shoot(spec=wish, metadata={"annotations": annotations})
+    new = make_shoot(spec={**wish, "seedName": "seed"}, metadata={"annotations": annotations})
+    around = [make_seed(zones=zones, **seed)]
+    for options, refused in ((BESIDE, by_default), (GARDENERS, as_gardener)):
+        judged = judge(
+            "shoot.placement", new, old, around=around, options=options, subresource="binding"
+        )
+        assert bool(judged.fields) is refused
+
+
 @pytest.mark.parametrize(
     ("user", "options", "warns"),
     [
@@ -82,6 +123,56 @@ def test_who_is_warned_of_an_old_fault(user: UserInfo, options: Options, warns: 
     decision = decide("validate", "shoot.workers", make_request(new, old, user=user), (), options)
     assert decision.allowed
     assert bool(decision.warnings) is warns
+
+
+MANAGER = UserInfo(username="system:serviceaccount:garden:gardener-controller-manager")
+WARNING = replace(BESIDE, admission=AdmissionOptions(modes={"shoot.scheduler": "warn"}))
+ASKING = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {"name": "garden-dev", "labels": {names.SCHEDULER_NAMESPACE: "true"}},
+}
+MISSHAPEN = {**make_shoot(), "spec": {"provider": {"workers": "none"}}}
+
+
+@pytest.mark.parametrize(("user", "warns"), [(JANE, True), (MANAGER, False)])
+def test_controllers_hear_nothing_of_what_mutators_would_set(user: UserInfo, warns: bool) -> None:
+    request = make_request(make_shoot(), user=user)
+    decision = decide("mutate", "shoot.scheduler", request, [ASKING], WARNING)
+    assert bool(decision.warnings) is warns
+    assert [outcome.verdict for outcome in decision.outcomes] == ["warn"]
+
+
+@pytest.mark.parametrize(("user", "warns"), [(JANE, True), (MANAGER, False)])
+def test_controllers_hear_nothing_of_what_cannot_be_read(user: UserInfo, warns: bool) -> None:
+    lenient = replace(BESIDE, admission=AdmissionOptions(modes={"shoot.workers": "warn"}))
+    request = make_request(MISSHAPEN, make_shoot(), user=user)
+    decision = decide("validate", "shoot.workers", request, (), lenient)
+    assert decision.allowed
+    assert bool(decision.warnings) is warns
+
+
+@pytest.mark.parametrize(("subresource", "warns"), [("", True), ("status", False)])
+def test_nobody_who_writes_a_status_is_warned(subresource: str, warns: bool) -> None:
+    policy = Policy(
+        name="wordy",
+        models=(Shoot,),
+        operations=("UPDATE",),
+        subresources=("", "status"),
+        validate=lambda _request, _snapshot: [Finding.warning("status", "as you like")],
+        why="to be heard",
+        beside_gardener=True,
+    )
+    request = make_request(make_shoot(), make_shoot(), subresource=subresource)
+    decision = Table([policy]).validate(request, Snapshot.of([], options=BESIDE))
+    assert isinstance(decision, Decision)
+    assert bool(decision.warnings) is warns
+
+
+def test_what_is_refused_is_told_to_controllers_too() -> None:
+    request = make_request(MISSHAPEN, make_shoot(), user=MANAGER)
+    decision = decide("validate", "shoot.workers", request, (), BESIDE)
+    assert not decision.allowed
 
 
 def test_our_scheduler_is_chosen_only_where_namespaces_ask_for_it() -> None:

@@ -1,6 +1,7 @@
 """The webhook configurations follow from the table of policies."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -168,8 +169,7 @@ def test_a_call_fails_closed_if_one_of_its_policies_does() -> None:
 
 
 def test_beside_a_gardener_nothing_stops_when_we_do() -> None:
-    failing = [name for name, webhook in webhooks(BESIDE).items() if _fails(webhook)]
-    assert failing == [PERMITS], "the one exception: see the next test"
+    assert [name for name, webhook in webhooks(BESIDE).items() if _fails(webhook)] == []
     assert not any(operation == "DELETE" for *_, operation in covered("validate", BESIDE))
     strict = Options(beside_gardener=True, admission=AdmissionOptions(failure="Fail"))
     strictly = {
@@ -180,7 +180,22 @@ def test_beside_a_gardener_nothing_stops_when_we_do() -> None:
     assert {webhook["failurePolicy"] for webhook in strictly.values()} == {"Fail"}
 
 
-@pytest.mark.parametrize("options", [Options(), BESIDE], ids=["alone", "beside a Gardener"])
+PERMITTED = replace(BESIDE, admission=AdmissionOptions(failures={"machineset.permits": "Fail"}))
+
+
+def test_single_policies_fail_as_they_are_told() -> None:
+    failing = [name for name, webhook in webhooks(PERMITTED).items() if _fails(webhook)]
+    assert failing == [PERMITS]
+    strict = AdmissionOptions(failure="Fail", failures={"machineset.permits": "Ignore"})
+    assert PERMITS not in webhooks(Options(admission=strict))
+    floors = AdmissionOptions(failures={"autoscaler.floors": "Fail"})
+    name = "horizontalpodautoscalers.mutate.fail.espalier.gardener.cloud"
+    assert name in webhooks(Options(admission=floors))
+
+
+@pytest.mark.parametrize(
+    "options", [Options(), PERMITTED], ids=["alone", "beside a Gardener that is told so"]
+)
 def test_sets_fail_closed_where_a_pool_is_adaptive_and_nowhere_else(options: Options) -> None:
     webhook = webhooks(options)[PERMITS]
     assert webhook["failurePolicy"] == "Fail"
@@ -214,13 +229,27 @@ def test_excluded_namespaces(options: Options, excluded: list[str]) -> None:
             assert [expression["values"] for expression in selector] == [excluded]
 
 
-def test_autoscaling_is_judged_at_every_write_and_only_where_a_schedule_is_near() -> None:
+@pytest.mark.parametrize(
+    ("options", "own"),
+    [
+        pytest.param(Options(), "espalier-system", id="alone"),
+        pytest.param(BESIDE, "espalier-system", id="beside a Gardener"),
+        pytest.param(replace(BESIDE, namespace="garden"), "garden", id="in the garden itself"),
+    ],
+)
+def test_autoscaling_is_judged_at_every_write_and_only_where_a_schedule_is_near(
+    options: Options, own: str
+) -> None:
     for plural in ("tortoises", "horizontalpodautoscalers"):
-        webhook = webhooks()[f"{plural}.mutate.ignore.espalier.gardener.cloud"]
+        webhook = webhooks(options)[f"{plural}.mutate.ignore.espalier.gardener.cloud"]
         assert "matchConditions" not in webhook
         assert webhook["namespaceSelector"]["matchExpressions"] == [
             {"key": "espalier.gardener.cloud/scheduled-scaling", "operator": "Exists"},
-            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]},
+            {
+                "key": "kubernetes.io/metadata.name",
+                "operator": "NotIn",
+                "values": ["kube-system", own],
+            },
         ]
 
 

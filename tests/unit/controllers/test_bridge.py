@@ -137,6 +137,7 @@ def test_an_unassigned_shoot_gets_a_shadow_once() -> None:
     [
         pytest.param(make_shoot(seed="a"), id="assigned"),
         pytest.param(make_shoot(schedulerName="mine"), id="somebody else's"),
+        pytest.param(make_shoot(pool={"controlPlane": {}}), id="self-hosted"),
         pytest.param(
             read(
                 Shoot,

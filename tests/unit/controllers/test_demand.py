@@ -18,6 +18,7 @@ HIDDEN = {"scheduling": {"visible": False}}
 TAINT = {"key": "private"}
 TOLERANT = {"tolerations": [{"key": "private"}]}
 PICKY = {"seedSelector": {"matchLabels": {"tier": "gold"}}}
+SELF_HOSTED: dict[str, Any] = {"pool": {"controlPlane": {}}}
 ANOTHER_PROVIDER = {"seedSelector": {"providerTypes": ["gcp"]}}
 
 
@@ -61,6 +62,7 @@ def count(*objects: Object, owner: ManagedSeedSet) -> int:
             False,
             id="unless the label says that the seed is not multi-zonal",
         ),
+        pytest.param(SELF_HOSTED, make_owner(), False, id="one that needs no seed"),
         pytest.param(
             {"networking": {"pods": "242.1.0.0/16"}},
             make_owner(),

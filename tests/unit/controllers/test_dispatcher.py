@@ -1,24 +1,30 @@
-"""How patient the built-in scheduler is with an API server that refuses its placements."""
+"""How patient the built-in scheduler is when its placements are refused."""
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
-from tests.clocks import FakeClock, settle
-from tests.landscapes import raw_seed, raw_shoot
+from tests.clocks import START, FakeClock, settle
+from tests.landscapes import amounts, raw_seed, raw_shoot
 from tests.unit.controllers.garden import Replica, Server
 from webhook.api.cloudprofiles import CloudProfile
+from webhook.api.core import ConfigMap
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cluster.errors import ApiError, ForbiddenError, UnavailableError
+from webhook.cluster.errors import ApiError, ForbiddenError, InvalidError, UnavailableError
 from webhook.controllers.dispatcher import Dispatcher
 from webhook.controllers.placement import Placer
-from webhook.domain.options import Options
+from webhook.domain.options import Options, SchedulingOptions
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.recorder import Recorder
+from webhook.scheduling import ledger
+from webhook.scheduling.ledger import Entry, Ledger
 
 
 class Refusing(Server):
@@ -37,10 +43,67 @@ class Refusing(Server):
         return super().change(model, key, change)
 
 
+@dataclass
+class World:
+    """A server with some shoots that wait, and a scheduler at work."""
+
+    server: Server
+    replica: Replica
+    clock: FakeClock
+
+    async def passes(self, seconds: float) -> None:
+        for _ in range(round(seconds * 10)):
+            await self.clock.advance(0.1)
+            await settle()
+            self.replica.look()
+
+    def shoot(self) -> Draft:
+        return self.server.find(Shoot, ObjectKey("garden-dev", "shoot-0"))
+
+    def operation(self) -> Any:
+        return (self.shoot().get("status") or {}).get("lastOperation")
+
+
+@asynccontextmanager
+async def dispatching(
+    server: Server,
+    options: Options | None = None,
+    *,
+    shoots: int = 1,
+    seed: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> AsyncIterator[World]:
+    clock = FakeClock()
+    server.put(CloudProfile, {"metadata": {"name": "aws"}, "spec": {"type": "aws"}})
+    for index in range(shoots):
+        raw = raw_shoot(f"shoot-{index}", **spec)
+        del raw["metadata"]["resourceVersion"]
+        server.put(Shoot, raw)
+    server.put(Seed, raw_seed("seed", **(seed or {})))
+    double: Any = Replica(server, clock, options or Options())
+    metrics = Metrics()
+    recorder = Recorder(double, "test", clock, metrics)
+    placer = Placer(double, double, clock, recorder)
+    dispatcher = Dispatcher(double, double, placer, recorder, clock, metrics)
+    double.look()
+    task = asyncio.ensure_future(dispatcher.run())
+    yield World(server, double, clock)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def put_ledger(server: Server, *entries: Entry) -> None:
+    found = Ledger("seed", {entry.uid: entry for entry in entries})
+    server.put(ConfigMap, dict(ledger.write(found, Options().namespace)))
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
         pytest.param(ForbiddenError(403, "Forbidden", "not on this seed"), True, id="refused"),
+        pytest.param(
+            InvalidError(422, "Invalid", "spec.seedName: Invalid value"), True, id="invalid"
+        ),
         pytest.param(
             ForbiddenError(403, "Forbidden", 'User "system:anonymous" cannot patch'),
             False,
@@ -52,27 +115,41 @@ class Refusing(Server):
     ],
 )
 async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, told: bool) -> None:
-    clock = FakeClock()
     server = Refusing(error)
-    server.put(CloudProfile, {"metadata": {"name": "aws"}, "spec": {"type": "aws"}})
-    for index in range(3):
-        raw = raw_shoot(f"shoot-{index}")
-        del raw["metadata"]["resourceVersion"]
-        server.put(Shoot, raw)
-    server.put(Seed, raw_seed("seed"))
-    double: Any = Replica(server, clock, Options())
-    metrics = Metrics()
-    recorder = Recorder(double, "test", clock, metrics)
-    placer = Placer(double, double, clock, recorder)
-    dispatcher = Dispatcher(double, double, placer, recorder, clock, metrics)
-    double.look()
-    task = asyncio.ensure_future(dispatcher.run())
-    for _ in range(600):
-        await clock.advance(0.1)
-        await settle()
-        double.look()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    async with dispatching(server, shoots=3) as world:
+        await world.passes(60)
     assert server.attempts == 3 * 10
-    found = server.find(Shoot, ObjectKey("garden-dev", "shoot-0"))
-    assert bool((found.get("status") or {}).get("lastOperation")) is told
+    assert bool(world.operation()) is told
+
+
+GARDENERS = Options(scheduling=SchedulingOptions(profile="gardener"))
+
+
+@pytest.mark.parametrize(
+    ("options", "bound"),
+    [
+        pytest.param(Options(), "", id="every resource is a limit"),
+        pytest.param(GARDENERS, "seed", id="Gardener's way counts shoots only"),
+    ],
+)
+async def test_what_a_profile_chooses_its_ledger_takes(options: Options, bound: str) -> None:
+    volumes = {"allocatable": {"persistent-volumes": 0}}
+    async with dispatching(Server(), options, seed=volumes, schedulerName="espalier") as world:
+        await world.passes(5)
+    assert world.shoot()["spec"].get("seedName", "") == bound
+    assert bool(world.operation()) is not bool(bound)
+
+
+async def test_a_seed_that_shoots_on_their_way_fill_is_told_after_a_while() -> None:
+    server = Server()
+    late = Entry("elsewhere", ObjectKey("garden-dev", "late"), "1", START, amounts(shoots=1))
+    put_ledger(server, late)
+    async with dispatching(server, seed={"shoots": 1}) as world:
+        await world.passes(1)
+        assert not world.operation()
+        await world.passes(5)
+        assert "seed seed has no room left" in world.operation()["description"]
+        put_ledger(server)
+        await world.passes(30)
+    assert world.shoot()["spec"]["seedName"] == "seed"
+    assert not world.operation()

@@ -53,6 +53,21 @@ def test_a_deleting_shoot_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pool", "waits"),
+    [
+        pytest.param({"controlPlane": {}}, False, id="a pool runs the control plane"),
+        pytest.param({"controlPlane": {"exposure": {"dns": {}}}}, False, id="and is exposed"),
+        pytest.param({"controlPlane": None}, True, id="null is absent"),
+        pytest.param({}, True, id="no pool does"),
+    ],
+)
+def test_a_self_hosted_shoot_needs_no_seed(pool: dict[str, Any], waits: bool) -> None:
+    shoot = make_shoot(pool=pool)
+    assert isinstance(judge(shoot, make_seed()), Bind) is waits
+    assert bool(scheduler.waiting(Snapshot.of([shoot]))) is waits
+
+
+@pytest.mark.parametrize(
     ("name", "options", "ours"),
     [
         pytest.param("", Options(), True, id="unset"),

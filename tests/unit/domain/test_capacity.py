@@ -33,6 +33,20 @@ def test_a_fraction_of_a_slot_is_no_slot() -> None:
 
 
 @pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        pytest.param({"shoots": Decimal("2.5")}, amounts(shoots=3), id="rounded up"),
+        pytest.param(amounts(shoots=2, lbs=1), amounts(shoots=2), id="nothing but shoots"),
+        pytest.param(amounts(lbs=1), {}, id="no limit of shoots"),
+    ],
+)
+def test_the_one_limit_that_gardener_knows(
+    limits: dict[str, Decimal], kept: dict[str, Decimal]
+) -> None:
+    assert capacity.whole_shoots(limits) == kept
+
+
+@pytest.mark.parametrize(
     ("used", "limits", "expected"),
     [
         pytest.param(amounts(), amounts(shoots=10), "0", id="empty"),

@@ -25,6 +25,12 @@ def upstream(kind: str) -> dict[str, Any]:
     return {"controlPlane": {"highAvailability": {"failureTolerance": {"type": kind}}}}
 
 
+TOLERANT = {
+    names.HIGH_AVAILABILITY: '{"enabled": true, "failureTolerance": 2, "failureDomain":'
+    ' {"type": "multi-zone", "whenUnsatisfied": "ScheduleAnyway"}}'
+}
+
+
 @pytest.mark.parametrize(
     ("shoot", "expected"),
     [
@@ -77,6 +83,28 @@ def upstream(kind: str) -> dict[str, Any]:
             ),
             HighAvailability("multi-zone"),
             id="the twin annotation",
+        ),
+        pytest.param(
+            make_shoot(TOLERANT, **upstream("zone")),
+            HighAvailability("multi-zone", 2, "ScheduleAnyway"),
+            id="Gardener's zone, and the twin says the rest",
+        ),
+        pytest.param(
+            make_shoot(TOLERANT, **upstream("node")),
+            HighAvailability("single-zone"),
+            id="a twin that contradicts Gardener's field says nothing",
+        ),
+        pytest.param(
+            make_shoot(TOLERANT, **document(enabled=True, type="multi-zone")),
+            HighAvailability("multi-zone"),
+            id="the document's own field says all",
+        ),
+        pytest.param(
+            make_shoot(
+                **upstream("zone"), **document(enabled=True, type="multi-zone", failureTolerance=2)
+            ),
+            HighAvailability("multi-zone", 2),
+            id="the document's field before Gardener's",
         ),
         pytest.param(
             make_shoot({names.HIGH_AVAILABILITY: "{nonsense"}),

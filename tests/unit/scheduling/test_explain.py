@@ -100,6 +100,12 @@ def test_notes() -> None:
     assert "assigned to good" in explain.to_text(found)
 
 
+def test_a_shoot_that_needs_no_seed_is_told_apart() -> None:
+    shoot = make_shoot(pool={"controlPlane": {}})
+    found = explain.explain(shoot, [make_seed()], Snapshot.of([make_profile()]))
+    assert "needs no seed" in found.notes[0]
+
+
 def test_a_summary_counts_reasons_and_names_seeds() -> None:
     seeds = [make_seed(name, region="us-east-1") for name in ("b", "a")]
     seeds.append(make_seed("c", ready=False))

@@ -50,12 +50,14 @@ def test_sections_come_from_the_file_and_parts_of_them_from_the_environment(
     file = write(
         tmp_path,
         "admission:\n  modes: {shoot.workers: warn}\n  workerRule: system-components\n"
+        "  failures: {machineset.permits: Fail}\n"
         "scheduler:\n  strategy: MinimalDistance\n",
     )
     monkeypatch.setenv("ESPALIER_SCHEDULER__HEADROOM", "3")
     options = load({"config": file}).options()
     assert options.admission.mode("shoot.workers", "garden", "deny") == "warn"
     assert options.admission.worker_rule == "system-components"
+    assert options.admission.failures == {"machineset.permits": "Fail"}
     assert (options.scheduling.strategy, options.scheduling.headroom) == ("MinimalDistance", 3)
 
 

@@ -1,27 +1,50 @@
 """controllerregistration.rules: each kind and type of extension has one controller."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 from webhook.admission.decision import Finding, Request
-from webhook.api.registrations import ControllerRegistration
+from webhook.api.registrations import ControllerRegistration, RegisteredResource
 from webhook.state.indexes import REGISTRATIONS_BY_KIND
 from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse a combination that is taken, in this object or in another."""
+    """Refuse a combination that is taken, in this object or in another.
+
+    What is stored just so is only pointed at: Gardener has let it in.
+    """
     registration = request.object_as(ControllerRegistration)
+    old = request.old_as(ControllerRegistration)
+    stored = Counter(map(_claim, old.spec.resources if old is not None else ()))
     seen: set[tuple[str, str]] = set()
     for index, resource in enumerate(registration.spec.resources):
-        field, pair = f"spec.resources[{index}]", (resource.kind, resource.type)
-        for value, name in ((resource.kind, "kind"), (resource.type, "type")):
-            if not value:
-                yield Finding.required(f"{field}.{name}", f"name the {name} of extension objects")
-        if pair in seen:
-            yield Finding.duplicate(field, "/".join(pair), "name each combination once")
-        elif resource.primary is not False:
-            yield from _taken(pair, field, request.key.name, snapshot)
-        seen.add(pair)
+        claim = _claim(resource)
+        found = _judge(resource, f"spec.resources[{index}]", seen, request.key.name, snapshot)
+        yield from (each.softened() for each in found) if stored[claim] > 0 else found
+        stored[claim] -= 1
+        seen.add((resource.kind, resource.type))
+
+
+def _claim(resource: RegisteredResource) -> tuple[str, str, bool]:
+    return resource.kind, resource.type, resource.primary is not False
+
+
+def _judge(
+    resource: RegisteredResource,
+    field: str,
+    seen: Collection[tuple[str, str]],
+    own: str,
+    snapshot: Snapshot,
+) -> Iterator[Finding]:
+    pair = (resource.kind, resource.type)
+    for value, name in ((resource.kind, "kind"), (resource.type, "type")):
+        if not value:
+            yield Finding.required(f"{field}.{name}", f"name the {name} of extension objects")
+    if pair in seen:
+        yield Finding.duplicate(field, "/".join(pair), "name each combination once")
+    elif resource.primary is not False:
+        yield from _taken(pair, field, own, snapshot)
 
 
 def _taken(pair: tuple[str, str], field: str, own: str, snapshot: Snapshot) -> Iterator[Finding]:

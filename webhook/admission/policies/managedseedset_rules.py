@@ -18,6 +18,7 @@ from webhook.admission.rules.workers import Pools
 from webhook.api import identifiers, names
 from webhook.api.managedseeds import ManagedSeedSet, seed_template_of
 from webhook.api.meta import IntOrString
+from webhook.domain import zones
 from webhook.state.snapshot import Snapshot
 
 _PERCENT: Final = re.compile(r"(?:100|[0-9]{1,2})%\Z")
@@ -161,11 +162,12 @@ def _shoot_template(
     yield from sizing.judge(template, base)
     seed = seed_template_of(managed_set.spec.template.spec)
     path = f"{templates.path_of(managed_set.spec.template.spec, 'spec.template.spec')}."
+    previous = seed_template_of(old.spec.template.spec) if old is not None else None
     if seed is not None:
-        yield from multi_zonal.judge(seed, template, path)
-    if old is None or before is None:
+        same = before is not None and zones.shoot_zones(before) == zones.shoot_zones(template)
+        yield from multi_zonal.judge(seed, template, path, previous if same else None)
+    if before is None:
         return
     yield from availability.judge_change(before, template, base)
-    previous = seed_template_of(old.spec.template.spec)
     if seed is not None and previous is not None:
         yield from multi_zonal.judge_change(previous, seed, path)

@@ -33,7 +33,7 @@ def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
     if seed.metadata.labels.get(names.MULTI_ZONAL) == "true":
         shoot = managed.shoot_of_seed(request.key.name, snapshot)
         if shoot is not None:
-            yield from multi_zonal.judge(seed, shoot, "")
+            yield from multi_zonal.judge(seed, shoot, "", old)
     if old is not None:
         yield from multi_zonal.judge_change(old, seed, "")
         yield from in_use.zones(
@@ -52,10 +52,11 @@ def validate_template(request: Request, snapshot: Snapshot) -> Iterator[Finding]
     if template is None:
         return
     base = f"{templates.path_of(managed_seed.spec)}."
+    before = old.seed_template if old is not None else None
     if template.metadata.labels.get(names.MULTI_ZONAL) == "true":
         shoot = managed.shoot_of(managed_seed, snapshot)
         if shoot is not None:
-            yield from multi_zonal.judge(template, shoot, base)
-    before = old.seed_template if old is not None else None
+            same = old is not None and old.spec.shoot == managed_seed.spec.shoot
+            yield from multi_zonal.judge(template, shoot, base, before if same else None)
     if before is not None:
         yield from multi_zonal.judge_change(before, template, base)

@@ -87,7 +87,7 @@ def _judge_binding(
         return
     seed = snapshot.look_up(Seed, ObjectKey("", shoot.spec.seed_name))
     if seed is not None:
-        yield from placement.judge_zones(shoot, seed)
+        yield from placement.judge_zones(shoot, seed, snapshot.options)
 
 
 def _may_bind(request: Request, snapshot: Snapshot) -> bool:

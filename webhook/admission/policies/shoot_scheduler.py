@@ -6,6 +6,7 @@ from webhook.api import names
 from webhook.api.core import Namespace
 from webhook.api.meta import Draft, ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.domain import hosting
 from webhook.state.snapshot import Snapshot
 
 _UNCHOSEN = ("", "default-scheduler")
@@ -14,7 +15,8 @@ _UNCHOSEN = ("", "default-scheduler")
 
 def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
     """Choose our scheduler for a new shoot, unless another one was chosen; it never changes."""
-    if request.object_as(Shoot).spec.scheduler_name not in _UNCHOSEN:
+    shoot = request.object_as(Shoot)
+    if shoot.spec.scheduler_name not in _UNCHOSEN or hosting.is_self_hosted(shoot):
         return
     namespace = snapshot.look_up(Namespace, ObjectKey("", request.key.namespace))
     if namespace is None or namespace.metadata.labels.get(names.SCHEDULER_NAMESPACE) != "true":

@@ -7,7 +7,6 @@ from webhook.admission.decision import Finding
 from webhook.api import names
 from webhook.api.shoots import DocumentHighAvailability, Shoot, ShootTemplate
 from webhook.domain import ha
-from webhook.domain.ha import HighAvailability
 
 _AFFINITY: Final = "spec.kubernetes.controlPlane.regionAffinity"
 _TWIN_AFFINITY: Final = f"metadata.annotations[{names.REGION_AFFINITY}]"
@@ -48,7 +47,7 @@ def judge_change(
             f"single-zone cannot become multi-zone once the shoot is on seed {old.spec.seed_name}",
         )
     if after.type != ha.NONE and after.failure_tolerance < before.failure_tolerance:
-        yield _lowered(new, before, base)
+        yield _lowered(old, new, base)
 
 
 def judge_sleeping(old: Shoot, new: Shoot) -> Iterator[Finding]:
@@ -159,10 +158,11 @@ def _field(shoot: Shoot | ShootTemplate) -> str:
     return found.field
 
 
-def _lowered(shoot: Shoot | ShootTemplate, before: HighAvailability, base: str) -> Finding:
-    found = next(iter(ha.spellings(shoot)), None)
-    place = found.field if found is not None else ha.DOCUMENT_FIELD
-    field = f"{place}.failureTolerance" if place != ha.UPSTREAM_FIELD else place
+def _lowered(old: Shoot | ShootTemplate, new: Shoot | ShootTemplate, base: str) -> Finding:
+    """Name the place that says the tolerance, or that has said it: Gardener's field cannot."""
+    said = [found.field for shoot in (new, old) for found in ha.spellings(shoot)]
+    place = next((field for field in said if field != ha.UPSTREAM_FIELD), ha.DOCUMENT_FIELD)
     return Finding.forbidden(
-        f"{base}{field}", f"cannot be lowered, keep {before.failure_tolerance}"
+        f"{base}{place}.failureTolerance",
+        f"cannot be lowered, keep {ha.wanted(old).failure_tolerance}",
     )

@@ -11,6 +11,7 @@ from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain import capacity, ha, networks, profiles, selection, taints, usage, zones
 from webhook.domain.capacity import CapacityError
+from webhook.domain.options import Options
 from webhook.state.snapshot import Snapshot
 from webhook.state.totals import SEED_USAGE
 
@@ -27,7 +28,7 @@ def judge(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Itera
     offer = profiles.find(shoot.spec, key.namespace, snapshot.look_up)
     yield from _selectors(shoot, seed, offer)
     yield from _restrictions(shoot, seed)
-    yield from judge_zones(shoot, seed)
+    yield from judge_zones(shoot, seed, snapshot.options)
     yield from _networks(shoot, seed)
     yield from _room(shoot, seed, key, snapshot)
 
@@ -60,11 +61,18 @@ def _restrictions(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
             yield _refused(seed, f"does not support access restriction {restriction.name}")
 
 
-def judge_zones(shoot: Shoot, seed: Seed) -> Iterator[Finding]:
-    """List what speaks against the seed's zones, for a control plane that wants several."""
+def judge_zones(shoot: Shoot, seed: Seed, options: Options) -> Iterator[Finding]:
+    """List what speaks against the seed's zones, for a control plane that wants several.
+
+    Where shoots are placed as Gardener does it, more than its own rule would refuse our own choice.
+    """
     availability = ha.effective(shoot)
     found = zones.seed_zones(seed)
     if availability.type == ha.MULTI_ZONE:
+        if options.scheduling.is_gardeners(shoot.spec.scheduler_name):
+            if len(found) < zones.FEWEST:
+                yield _refused(seed, f"is not multi-zonal, it has {len(found)} zones")
+            return
         if not zones.is_multi_zonal(seed):
             yield _refused(seed, f"is not multi-zonal, it has {len(found)} zones")
         elif len(found) < availability.zones_needed:
@@ -120,6 +128,8 @@ def _room(shoot: Shoot, seed: Seed, key: ObjectKey, snapshot: Snapshot) -> Itera
         mine = usage.of(stored, options.usage)
         used = {name: amount - mine.get(name, Decimal(0)) for name, amount in used.items()}
     wanted = usage.of(shoot, options.usage)
+    if options.scheduling.is_gardeners(shoot.spec.scheduler_name):
+        allocatable = capacity.whole_shoots(allocatable)
     lacking = capacity.lacking(used, wanted, allocatable)
     if lacking is not None:
         yield _refused(

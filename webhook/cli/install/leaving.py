@@ -79,5 +79,11 @@ def waiting_for_us(shoots: Iterable[Raw]) -> Iterator[str]:
     """List shoots that only Espalier would place, and that have no seed yet."""
     for shoot in shoots:
         spec = shoot.get("spec") or {}
-        if spec.get("schedulerName") == names.SCHEDULER_NAME and not spec.get("seedName"):
+        is_ours = spec.get("schedulerName") == names.SCHEDULER_NAME
+        if is_ours and not spec.get("seedName") and not _is_self_hosted(spec):
             yield f"{shoot['metadata'].get('namespace')}/{shoot['metadata']['name']}"
+
+
+def _is_self_hosted(spec: Raw) -> bool:
+    workers = (spec.get("provider") or {}).get("workers") or ()
+    return any(worker.get("controlPlane") is not None for worker in workers)

@@ -61,8 +61,9 @@ def _unserved(found: Landscape, defined: list[Kind]) -> Iterator[Finding]:
         yield Finding("optional", "not installed", f"{_listed(missing)}: {remedy}")
 
 
-def _listed(found: Iterator[str] | list[str]) -> str:
-    return ", ".join(found) or "none"
+def _listed(found: Iterable[str]) -> str:
+    """Name each once, though a policy may have a row for each kind."""
+    return ", ".join(dict.fromkeys(found)) or "none"
 
 
 async def refused(client: Client) -> list[Right]:

@@ -114,11 +114,12 @@ def _slots(tortoise: Tortoise) -> Iterable[ReplicaSlot]:
 def plan_namespace(namespace: Namespace, snapshot: Snapshot) -> Plan:
     """Keep the label from a minute before the first window until all is settled.
 
-    It looks at what is due, not at all schedules: one that comes near labels its namespace.
+    It looks at what is due, not at all schedules: one that comes near labels its namespace. Our
+    own webhooks never stand between us and our own namespace: there we hold floors without them.
     """
     if namespace.is_terminating or namespace.name == KUBE_SYSTEM:
         return NOTHING
-    wanted = _is_needed(namespace.name, snapshot)
+    wanted = namespace.name != snapshot.options.namespace and _is_needed(namespace.name, snapshot)
     if wanted == (SCALING_NAMESPACE in namespace.metadata.labels):
         return NOTHING
     return Plan((label(namespace, "true" if wanted else None),))

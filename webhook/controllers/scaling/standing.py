@@ -85,7 +85,8 @@ def _standing(scaling: ScheduledScaling, now: datetime) -> Standing:
 
 def _prepare(scaling: ScheduledScaling, standing: Standing, snapshot: Snapshot) -> Iterable[Action]:
     """Have our webhooks called in the namespace from a minute before a window."""
-    if not _is_near(scaling, standing, snapshot) or scaling.namespace == names.KUBE_SYSTEM:
+    without_us = (names.KUBE_SYSTEM, snapshot.options.namespace)
+    if not _is_near(scaling, standing, snapshot) or scaling.namespace in without_us:
         return ()
     namespace = snapshot.get(Namespace, ObjectKey("", scaling.namespace))
     if namespace is None or namespace.is_terminating:

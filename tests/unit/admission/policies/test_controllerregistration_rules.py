@@ -62,6 +62,47 @@ def test_rules(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
     assert judge("controllerregistration.rules", subject, around=[OTHER]).refused == refused
 
 
+TAKEN = registration("Infrastructure/aws")
+TWICE = registration("Worker/a", "Worker/a")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused", "warned"),
+    [
+        pytest.param(TAKEN, TAKEN, set(), {"spec.resources[0]"}, id="taken, as it was"),
+        pytest.param(
+            TAKEN,
+            registration("Worker/a", "Infrastructure/aws"),
+            *(set(), {"spec.resources[1]"}),
+            id="taken as it was, at another place",
+        ),
+        pytest.param(
+            TAKEN,
+            registration("Infrastructure/aws", "Infrastructure/gcp"),
+            *({"spec.resources[1]"}, {"spec.resources[0]"}),
+            id="another is taken besides",
+        ),
+        pytest.param(
+            registration("Infrastructure/aws", primary=False),
+            *(TAKEN, {"spec.resources[0]"}, set()),
+            id="a secondary one becomes primary",
+        ),
+        pytest.param(
+            TAKEN,
+            registration("Infrastructure/aws", "Infrastructure/aws"),
+            *({"spec.resources[1]"}, {"spec.resources[0]"}),
+            id="and named once more",
+        ),
+        pytest.param(TWICE, TWICE, set(), {"spec.resources[1]"}, id="twice, as it was"),
+    ],
+)
+def test_what_is_stored_so_is_only_pointed_at(
+    old: dict[str, Any], new: dict[str, Any], refused: set[str], warned: set[str]
+) -> None:
+    said = judge("controllerregistration.rules", new, old, around=[OTHER, old])
+    assert (said.fields, said.warned) == (refused, warned)
+
+
 def test_it_does_not_stand_in_its_own_way() -> None:
     said = judge("controllerregistration.rules", OTHER, OTHER, around=[OTHER])
     assert said.refused == set()

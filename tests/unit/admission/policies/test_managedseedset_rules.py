@@ -38,6 +38,15 @@ def of_shoot(**spec: Any) -> dict[str, Any]:
     return seed_set(shootTemplate={"spec": spec})
 
 
+def labelled_set(zones: str) -> dict[str, Any]:
+    """A set whose seeds call themselves multi-zonal, on Shoots with these zones."""
+    template = {"metadata": {"labels": {names.MULTI_ZONAL: "true"}}}
+    return seed_set(
+        shootTemplate={"spec": {"provider": {"workers": [make_worker(zones=zones)]}}},
+        template={"spec": {"gardenlet": {"config": {"seedConfig": template}}}},
+    )
+
+
 def rolling(**update: Any) -> dict[str, Any]:
     return seed_set(updateStrategy={"type": "RollingUpdate", "rollingUpdate": update})
 
@@ -281,18 +290,7 @@ def annotated(name: str, value: str) -> dict[str, Any]:
             id="multi-zonal with three zones",
         ),
         pytest.param(
-            seed_set(
-                shootTemplate={"spec": {"provider": {"workers": [make_worker(zones="ab")]}}},
-                template={
-                    "spec": {
-                        "gardenlet": {
-                            "config": {
-                                "seedConfig": {"metadata": {"labels": {names.MULTI_ZONAL: "true"}}}
-                            }
-                        }
-                    }
-                },
-            ),
+            labelled_set("ab"),
             {(f"{SEED}.metadata.labels[{names.MULTI_ZONAL}]", "Forbidden")},
             id="multi-zonal with two zones",
         ),
@@ -413,6 +411,15 @@ MULTI = {
             of_config(seedConfig={"metadata": {"labels": {names.MULTI_ZONAL: "false"}}}),
             {f"{SEED}.metadata.labels[{names.MULTI_ZONAL}]"},
             id="no longer multi-zonal",
+        ),
+        pytest.param(
+            labelled_set("ab"), labelled_set("ab"), set(), id="an old label on too few zones"
+        ),
+        pytest.param(
+            labelled_set("abc"),
+            labelled_set("ab"),
+            {f"{SEED}.metadata.labels[{names.MULTI_ZONAL}]"},
+            id="an old label and a zone less",
         ),
         pytest.param(
             of_shoot(provider={"workers": [make_worker(zones="abc", maximum=2)]}),

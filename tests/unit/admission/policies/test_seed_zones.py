@@ -79,9 +79,39 @@ def test_the_label_is_set_where_it_is_true(
 def test_the_label_needs_a_shoot_with_three_zones(
     label: str | None, around: list[dict[str, Any]], refused: bool
 ) -> None:
-    for old in (None, seed(label=label)):
+    for old in (None, seed(label="false")):
         said = judge("seed.zones", seed(label=label), old, around=around)
         assert said.refused == ({(LABEL, "Forbidden")} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        pytest.param(("ab", "true"), ("ab", "true"), False, id="as it is stored"),
+        pytest.param(("ab", "true"), ("a", "true"), False, id="with a zone less"),
+        pytest.param(("ab", "true"), ("abc", "true"), True, id="with a zone more"),
+        pytest.param(("ab", None), ("ab", "true"), True, id="labelled anew"),
+        pytest.param(("ab", "false"), ("ab", "true"), True, id="relabelled"),
+    ],
+)
+def test_an_old_label_on_too_few_zones_is_only_pointed_at(
+    old: tuple[str, str | None], new: tuple[str, str | None], refused: bool
+) -> None:
+    shoot = make_seed_shoot(zones="ab")
+    said = judge("seed.zones", seed(*new), seed(*old), around=[managed(), shoot])
+    assert (said.fields, said.warned) == (({LABEL}, set()) if refused else (set(), {LABEL}))
+    said = judge("seed.zones", managed(*new), managed(*old), around=[shoot])
+    field = {f"{TEMPLATE}.{LABEL}"}
+    assert (said.fields, said.warned) == ((field, set()) if refused else (set(), field))
+
+
+def test_another_shoot_is_another_matter() -> None:
+    old = make_managed_seed(
+        shoot={"name": "other"}, template=make_seed_template(zones="ab", metadata=labelled("true"))
+    )
+    shoot = make_seed_shoot(zones="ab")
+    said = judge("seed.zones", managed("ab", "true"), old, around=[shoot])
+    assert said.fields == {f"{TEMPLATE}.{LABEL}"}
 
 
 def test_zones_of_all_pools_count() -> None:

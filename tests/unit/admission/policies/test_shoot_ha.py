@@ -41,6 +41,8 @@ def shoot(*changes: dict[str, Any]) -> dict[str, Any]:
 SINGLE = document(enabled=True, type="single-zone")
 MULTI = document(enabled=True, type="multi-zone")
 MULTI_2 = document(enabled=True, type="multi-zone", failureTolerance=2)
+TWIN_1 = twin('{"enabled": true, "type": "multi-zone"}')
+TWIN_2 = twin('{"enabled": true, "type": "multi-zone", "failureTolerance": 2}')
 ON_A_SEED = {"spec": {"seedName": "s"}}
 
 
@@ -194,6 +196,27 @@ def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, 
         pytest.param(MULTI_2, MULTI, {f"{FIELD}.failureTolerance"}, id="tolerance lowered"),
         pytest.param(MULTI, MULTI_2, set(), id="tolerance raised"),
         pytest.param(
+            TWIN_2,
+            merged(TWIN_2, upstream("zone")),
+            set(),
+            id="Gardener's field beside the twin that said it",
+        ),
+        pytest.param(
+            merged(TWIN_2, upstream("zone")),
+            upstream("zone"),
+            {f"{TWIN}.failureTolerance"},
+            id="the twin goes that said the tolerance",
+        ),
+        pytest.param(
+            merged(TWIN_2, upstream("zone")),
+            merged(TWIN_1, upstream("zone")),
+            {f"{TWIN}.failureTolerance"},
+            id="the twin lowers the tolerance",
+        ),
+        pytest.param(
+            merged(TWIN_1, upstream("zone")), upstream("zone"), set(), id="the twin said no more"
+        ),
+        pytest.param(
             document(enabled=True, type="single-zone", failureTolerance=2),
             MULTI,
             {f"{FIELD}.failureTolerance"},
@@ -202,7 +225,12 @@ def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, 
         pytest.param(MULTI, upstream("zone"), set(), id="the same in another spelling"),
         pytest.param(upstream("zone"), upstream("node"), {UPSTREAM}, id="Gardener's zone to node"),
         pytest.param(upstream("node"), {}, {UPSTREAM}, id="Gardener's node to none"),
-        pytest.param(MULTI_2, upstream("zone"), {UPSTREAM}, id="a tolerance the new one lacks"),
+        pytest.param(
+            MULTI_2,
+            upstream("zone"),
+            {f"{FIELD}.failureTolerance"},
+            id="a tolerance the new one lacks",
+        ),
     ],
 )
 def test_availability_never_falls(

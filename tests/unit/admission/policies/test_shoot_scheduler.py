@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.admission import mutated
-from tests.builders import make_shoot
+from tests.builders import make_shoot, make_worker
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
 
@@ -40,6 +40,22 @@ def test_scheduler(
     around = [namespace(label)]
     after, warnings = mutated("shoot.scheduler", shoot, around=around, options=options)
     assert (after["spec"].get("schedulerName"), warnings) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        pytest.param({"controlPlane": {}}, "default-scheduler", id="self-hosted"),
+        pytest.param({}, "espalier", id="hosted on a seed"),
+    ],
+)
+def test_a_shoot_that_needs_no_seed_needs_no_scheduler(pool: dict[str, Any], expected: str) -> None:
+    shoot = make_shoot(
+        workers=[make_worker(), make_worker("other", **pool)],
+        spec={"schedulerName": "default-scheduler"},
+    )
+    after, _ = mutated("shoot.scheduler", shoot, around=[namespace("true")], options=ON)
+    assert after["spec"]["schedulerName"] == expected
 
 
 def test_a_namespace_that_is_gone_asks_for_nothing() -> None:

@@ -62,7 +62,7 @@ def test_our_finalizer_goes_even_without_a_record():
 
 
 def test_shoots_that_nobody_would_place_any_more():
-    def shoot(name: str, **spec: str) -> dict[str, Any]:
+    def shoot(name: str, **spec: Any) -> dict[str, Any]:
         return {"metadata": {"name": name, "namespace": "garden-dev"}, "spec": spec}
 
     shoots = [
@@ -70,5 +70,8 @@ def test_shoots_that_nobody_would_place_any_more():
         shoot("placed", schedulerName="espalier", seedName="s"),
         shoot("foreign", schedulerName="default-scheduler"),
         shoot("bare"),
+        shoot(
+            "self-hosted", schedulerName="espalier", provider={"workers": [{"controlPlane": {}}]}
+        ),
     ]
     assert list(waiting_for_us(shoots)) == ["garden-dev/waiting"]

@@ -28,6 +28,9 @@ def test_beside_a_gardener_its_kinds_are_served_by_others():
     assert findings["definitions of ours"].message == "SeedAutoscaler, Zone, ScheduledScaling"
     assert "Shoot, " in findings["served by others"].message
     assert "policies left to Gardener" in findings
+    ours = findings["policies of ours"].message.split(", ")
+    assert "seed.zones" in ours
+    assert len(ours) == len(set(ours))
 
 
 def test_a_definition_that_is_covered_is_an_error():

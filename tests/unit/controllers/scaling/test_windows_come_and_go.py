@@ -316,6 +316,20 @@ def test_nothing_is_ever_scaled_in_kube_system() -> None:
     assert told[names.EFFECTIVE] == "Excluded"
 
 
+def test_in_our_own_namespace_floors_hold_without_our_webhooks() -> None:
+    raws = [make_tortoise(), make_autoscaler(), make_scaling()]
+    for raw in raws:
+        raw["metadata"]["namespace"] = OPTIONS.namespace
+    world = World(*raws)
+    labels = {names.SCALING_NAMESPACE: "true"}
+    metadata = {"name": OPTIONS.namespace, "labels": labels}
+    world.put({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    world.at(2).reconcile()
+    found = world.raw(HorizontalPodAutoscaler, ObjectKey(OPTIONS.namespace, AUTOSCALER.name))
+    assert found["spec"]["minReplicas"] == 50
+    assert not world.raw(Namespace, ObjectKey("", OPTIONS.namespace))["metadata"].get("labels")
+
+
 @pytest.mark.parametrize(
     ("start", "seconds", "labelled"),
     [
