@@ -76,3 +76,30 @@ async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, to
     assert server.attempts == 3 * 10
     found = server.find(Shoot, ObjectKey("garden-dev", "shoot-0"))
     assert bool((found.get("status") or {}).get("lastOperation")) is told
+
+
+@pytest.mark.parametrize("kind", [Seed, None], ids=["unserved", "served"])
+async def test_no_shoot_is_told_that_there_is_no_seed_while_seeds_are_not_served(
+    kind: type[Object] | None,
+) -> None:
+    clock = FakeClock()
+    server = Server()
+    server.put(CloudProfile, {"metadata": {"name": "aws"}, "spec": {"type": "aws"}})
+    raw = raw_shoot("one")
+    del raw["metadata"]["resourceVersion"]
+    server.put(Shoot, raw)
+    double: Any = Replica(server, clock, Options())
+    double.unserved = frozenset({kind} if kind else ())
+    metrics = Metrics()
+    recorder = Recorder(double, "test", clock, metrics)
+    placer = Placer(double, double, clock, recorder)
+    double.look()
+    task = asyncio.ensure_future(Dispatcher(double, double, placer, recorder, clock, metrics).run())
+    for _ in range(100):
+        await clock.advance(0.1)
+        await settle()
+        double.look()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    found = server.find(Shoot, ObjectKey("garden-dev", "one"))
+    assert bool((found.get("status") or {}).get("lastOperation")) is (kind is None)
