@@ -65,7 +65,7 @@ async def install(client: Client, clock: Clock) -> None:
     for kind in definable(beside_gardener=False):
         if found.is_claimed(kind):
             continue  # a real Gardener serves it
-        definition = crd(kind, beside_gardener=found.has_gardener)
+        definition = crd(kind, beside_gardener=found.has_gardener, claimed=found.aggregated)
         names.append(definition["metadata"]["name"])
         await client.apply(
             _DEFINITION, ObjectKey("", names[-1]), definition, manager="espalier-dev"
