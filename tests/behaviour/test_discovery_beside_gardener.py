@@ -112,9 +112,7 @@ def make_pool(namespace: str) -> list[dict[str, Any]]:
 async def drift(beside: Beside, name: str) -> None:
     """Have Gardener make a set of one, then change its template, which Gardener never rolls."""
     await ready_seed(beside, f"{name}-parent")
-    await beside.kubectl(
-        "create", "-f", "-", input=make_set(f"{name}-d", f"{name}-parent", 1)
-    )
+    await beside.kubectl("create", "-f", "-", input=make_set(f"{name}-d", f"{name}-parent", 1))
     made = ("--for=jsonpath={.status.readyReplicas}=1", "--timeout=120s")
     await beside.kubectl("wait", *made, f"managedseedset/{name}-d", "-n", "garden")
     pool = "/spec/shootTemplate/spec/provider/workers/0/labels"
@@ -289,9 +287,18 @@ async def place(beside: Beside, seed: str) -> bool:
 
 @asynccontextmanager
 async def without_apiservice(beside: Beside, name: str) -> AsyncIterator[None]:
+    """Take an APIService away for a while.
+
+    The garbage collector would take its objects for gone, and delete what belongs to them: the
+    namespaces of projects. So it sleeps meanwhile, and Gardener's controllers do.
+    """
+    plane = beside.plane
+    asleep = (plane.controller_manager, plane.gardener_controller_manager)
     found = await beside.get("apiservice", name)
     metadata = {"name": name, "labels": found["metadata"].get("labels") or {}}
     again = {**found, "metadata": metadata, "status": {}}
+    for process in asleep:
+        process.pause()
     await beside.kubectl("delete", "apiservice", name)
     try:
         yield
@@ -299,6 +306,8 @@ async def without_apiservice(beside: Beside, name: str) -> AsyncIterator[None]:
         await beside.kubectl("create", "-f", "-", input=again)
         ready = ("--for=condition=Available", "--timeout=60s")
         await beside.kubectl("wait", *ready, f"apiservice/{name}")
+        for process in asleep:
+            process.resume()
 
 
 async def _metric(server: Server, pattern: str) -> list[str]:
@@ -375,7 +384,9 @@ async def test_what_others_define_is_left_alone_and_the_rest_is_applied(cluster,
     await kubectl("apply", *folder)
     await kubectl("apply", "-f", "-", input=MONITORING)
     await kubectl("wait", "--for=condition=Established", "--timeout=120s", "crd", "--all")
-    before = (await kubectl("get", *folder, "-o", "jsonpath={..resourceVersion}")).stdout
+    versions = ("get", *folder, "-o", "jsonpath={.items[*].metadata.resourceVersion}")
+    before = (await kubectl(*versions)).stdout
+    assert len(before.split()) == 4
     code, printed, _ = await printing(cluster.kubeconfig)
     assert code == 0
     items = [*yaml.safe_load_all(printed)]
@@ -388,7 +399,7 @@ async def test_what_others_define_is_left_alone_and_the_rest_is_applied(cluster,
     assert len(applied.stdout.splitlines()) == len(items)
     ours = ("crd", "-l", f"{names.MANAGED_BY}={names.FIELD_MANAGER}")
     await kubectl("wait", "--for=condition=Established", "--timeout=120s", *ours)
-    assert (await kubectl("get", *folder, "-o", "jsonpath={..resourceVersion}")).stdout == before
+    assert (await kubectl(*versions)).stdout == before
 
 
 async def test_a_gardener_that_comes_over_our_definitions_is_named_and_stands_first(

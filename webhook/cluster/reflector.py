@@ -22,7 +22,7 @@ from webhook.cluster.events import Bookmark, Changed, decode
 from webhook.cluster.pacing import Clock, Pacer, Retry, Timing
 from webhook.cluster.requests import Selection
 from webhook.cluster.sink import Sink
-from webhook.cluster.standing import ENDED, Standing, reason_of
+from webhook.cluster.standing import DOUBTED, ENDED, Standing, reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -110,8 +110,10 @@ class Reflector:
         try:
             async with asyncio.timeout(None) as self._attempt:
                 await self._follow()
-        except TimeoutError as error:
-            raise UnreachableError("whoever served the kind may have gone") from error
+        except TimeoutError:
+            self._retry.reset()
+            self.standing.restarts[DOUBTED] += 1
+            self.standing.lose(self._clock.monotonic())
         finally:
             self._attempt = None
 
