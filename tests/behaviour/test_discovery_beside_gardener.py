@@ -225,25 +225,6 @@ async def test_doctor_names_the_rights_that_are_missing(beside, examine, tmp_pat
     assert found["shoots/binding"].startswith("you may not update, patch, which serving needs")
 
 
-async def test_a_gardener_that_is_down_at_the_start_is_there_all_the_same(beside, examine):
-    process = beside.plane.gardener_apiserver
-    await process.kill()
-    try:
-        log = await length(beside.server)
-        await beside.server.restart()
-        told = await eventually(partial(_tells_itself, beside.server, log))
-        assert "beside a Gardener" in told
-        assert is_beside(await hooks(beside.kubectl))
-        found = await examine(beside.plane.kubeconfig)
-        assert found["Gardener"].startswith("there")
-        assert "does not answer now" in found["core.gardener.cloud/v1beta1"]
-        assert "cannot be told" in found["rollouts"]
-        assert "seed.deletion" in found["policies left to Gardener"]
-    finally:
-        await process.start()
-    await eventually(partial(_is_up_to_date, beside.server), 90)
-
-
 async def _tells_itself(server: Server, before: int) -> str:
     told = await said_since(server, before)
     return told if re.search("(beside|without) a Gardener", told) else ""
@@ -326,6 +307,25 @@ async def _is_unserved(server: Server, before: int) -> bool:
 
 async def _leads(server: Server) -> bool:
     return await _metric(server, r"^espalier_leader (\S+)$") == ["1.0"]
+
+
+async def test_a_gardener_that_is_down_at_the_start_is_there_all_the_same(beside, examine):
+    process = beside.plane.gardener_apiserver
+    await process.kill()
+    try:
+        log = await length(beside.server)
+        await beside.server.restart()
+        told = await eventually(partial(_tells_itself, beside.server, log))
+        assert "beside a Gardener" in told
+        assert is_beside(await hooks(beside.kubectl))
+        found = await examine(beside.plane.kubeconfig)
+        assert found["Gardener"].startswith("there")
+        assert "does not answer now" in found["core.gardener.cloud/v1beta1"]
+        assert "cannot be told" in found["rollouts"]
+        assert "seed.deletion" in found["policies left to Gardener"]
+    finally:
+        await process.start()
+    await eventually(partial(_is_up_to_date, beside.server), 90)
 
 
 # A cluster without a Gardener, and one that comes.
