@@ -16,6 +16,7 @@ import pytest_asyncio
 import yaml
 
 from tests.behaviour import twins
+from tests.behaviour.samples import make_prometheus
 from tests.gardening import ACCOUNT, GROUPS, Beside, make_set, make_shoot, ready_seed, unique
 from tests.machines import make_deployment
 from tests.planes import require_parts
@@ -339,29 +340,6 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kub
         yield server
 
 
-def make_definition(plural: str, kind: str) -> dict[str, Any]:
-    """A kind of the Prometheus operator, as far as it matters."""
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
-        "spec": {
-            "group": "monitoring.coreos.com",
-            "names": {"plural": plural, "kind": kind},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
-
-
-MONITORING = [
-    make_definition("prometheusrules", "PrometheusRule"),
-    make_definition("servicemonitors", "ServiceMonitor"),
-]
-
-
 def make_apiservice(group: str, version: str) -> dict[str, Any]:
     """Register a server that is not there, as a Gardener that still starts does."""
     return {
@@ -382,7 +360,7 @@ def make_apiservice(group: str, version: str) -> dict[str, Any]:
 async def test_what_others_define_is_left_alone_and_the_rest_is_applied(cluster, printing):
     kubectl, folder = cluster.kubectl, ("-f", str(crds_folder()))
     await kubectl("apply", *folder)
-    await kubectl("apply", "-f", "-", input=MONITORING)
+    await kubectl("apply", "-f", "-", input=make_prometheus())
     await kubectl("wait", "--for=condition=Established", "--timeout=120s", "crd", "--all")
     versions = ("get", *folder, "-o", "jsonpath={.items[*].metadata.resourceVersion}")
     before = (await kubectl(*versions)).stdout
