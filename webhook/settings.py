@@ -78,6 +78,8 @@ class Settings(BaseSettings):
     """what this process does, separated by commas: admission, extender, controllers, nodegroups"""
     own: Annotated[tuple[Literal["managedseed", "managedseedset"], ...], NoDecode] = ()
     """beside a Gardener: what we do instead of its controllers, separated by commas"""
+    standalone: bool = False
+    """whether to forget that a Gardener was seen here, because it left for good"""
     max_in_flight: int = Field(500, ge=1)
     """requests answered at the same time; more are turned away with 503 and Retry-After"""
     drain_quiet: float = Field(10.0, ge=0)
@@ -176,10 +178,7 @@ class Settings(BaseSettings):
     @field_validator("advertise_url")
     @classmethod
     def _need_https(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if value and (parts.scheme != "https" or not parts.hostname or parts.query):
-            raise ValueError("write it like https://host:port, API servers call https only")
-        return value.rstrip("/")
+        return callable_url(value)
 
     @field_validator("scheduler")
     @classmethod
@@ -244,6 +243,14 @@ def _usage(written: Mapping[str, Any]) -> UsageOptions:
         parsed = {snake(key): quantity.parse(amount) for key, amount in amounts.items()}
         rules.append((str(resource), UsageRule(**parsed)))
     return UsageOptions(tuple(rules))
+
+
+def callable_url(value: str) -> str:
+    """Give a URL as API servers can call it, or nothing; raises ValueError for any other."""
+    parts = urlsplit(value)
+    if value and (parts.scheme != "https" or not parts.hostname or parts.query):
+        raise ValueError("write it like https://host:port, API servers call https only")
+    return value.rstrip("/")
 
 
 def load(flags: Mapping[str, str]) -> Settings:

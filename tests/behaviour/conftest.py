@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from tests.behaviour.asking import prepare
 from tests.behaviour.hooks import serving
-from tests.behaviour.on_gardener import SERVER, is_about_gardeners_kinds, reason
+from tests.behaviour.on_gardener import COLLECTED, SERVER, is_about_gardeners_kinds, reason
 from tests.behaviour.samples import make_namespace
 from webhook.planes.gardener import Gardener
 
@@ -27,6 +27,11 @@ def pytest_generate_tests(metafunc):
         if is_about_gardeners_kinds(path) and not reason(path, metafunc.function.__name__):
             servers.append(SERVER)
         metafunc.parametrize("server", servers, indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    config.stash[COLLECTED] = [*items]
 
 
 @pytest.fixture

@@ -1,12 +1,19 @@
 """Which tests about Gardener's kinds run on a real Gardener, and why the others do not."""
 
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 SERVER: Final = "gardener"
 """How the third server is called in the ids of tests."""
+
+COLLECTED: Final[pytest.StashKey[list[pytest.Item]]] = pytest.StashKey()
+"""All tests that a run found, those that it leaves out included."""
 
 EXCEPTIONS: Final[Mapping[str, str]] = {
     "test_admission": "beside a Gardener only the closed list of docs/gardener.md is registered,"
@@ -20,7 +27,25 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     " what bind writes beside a Gardener: test_placement::test_bind_of_a_shoot_needs_no_pod",
     "test_managedseedset": "gardener-controller-manager alone makes and deletes replicas there;"
     " rolling and scaling them: test_rollouts_beside_gardener",
-    "test_nodegroups": "machines live in seeds, where no gardener-apiserver serves",
+    **dict.fromkeys(
+        ("test_nodegroups", "test_nodegroups_in_shoots", "test_pool_rolls"),
+        "machines live in seeds, where no gardener-apiserver serves; pools in a garden that is a"
+        " seed, too: test_discovery_beside_gardener",
+    ),
+    **dict.fromkeys(
+        (
+            "test_installing::test_kubectl_builds_the_kustomizations",
+            "test_installing::test_a_real_server_takes_the_webhook_configurations",
+            "test_installing::test_a_real_server_establishes_every_kind",
+        ),
+        "the files in the repository are those for a cluster without a Gardener; beside one:"
+        " test_beside_a_gardener_only_what_it_lacks_is_installed",
+    ),
+    "test_installing::test_the_server_needs_no_more_than_its_rights": "it is about the rights where"
+    " managed seeds are ours; beside a Gardener:"
+    " test_beside_gardener::test_it_never_acts_as_an_administrator",
+    "test_installing::test_installing_and_leaving": "it defines and deletes Gardener's kinds;"
+    " beside one: test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there",
     "test_explain::test_settings_and_mistakes": "it is about the command's own flags and files;"
     " nothing of it depends on the server",
     "test_placement::test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same": "rights on"
@@ -44,14 +69,42 @@ _KINDS: Final = re.compile(
 )
 
 
+GARDENS: Final = frozenset({"gardener_server", "beside", "garden"})
+"""Fixtures that are a real Gardener; tests that ask for one need no third server."""
+
+_ROOT: Final = Path(__file__).parents[2]
+
+
 def is_about_gardeners_kinds(path: Path) -> bool:
-    """Tell whether a module of tests deals with seeds, shoots and what belongs to them."""
-    return _KINDS.search(path.read_text()) is not None
+    """Tell whether a module, or what it has of our own, deals with seeds, shoots and the like."""
+    return any(_KINDS.search(each.read_text()) for each in (path, *_helpers(path)))
 
 
-def is_there_anyway(path: Path) -> bool:
-    """Tell whether a module is about a real Gardener from the start."""
-    return path.stem.endswith("_gardener") or path.stem == "test_installing"
+@cache
+def _helpers(path: Path) -> frozenset[Path]:
+    """Find the modules of ours that a module imports, and those that these do."""
+    found: set[Path] = set()
+    waiting = [path]
+    while waiting:
+        fresh = {*_imported(waiting.pop())} - found
+        found |= fresh
+        waiting += fresh
+    return frozenset(found)
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
+            module = node.module or ""
+            for name in (module, *(f"{module}.{each.name}" for each in node.names)):
+                file = _ROOT / f"{name.replace('.', '/')}.py"
+                if file.exists():
+                    yield file
+
+
+def is_there_anyway(path: Path, fixtures: Collection[str]) -> bool:
+    """Tell whether a test is about a real Gardener from the start."""
+    return path.stem.endswith("_gardener") or not GARDENS.isdisjoint(fixtures)
 
 
 def reason(path: Path, test: str) -> str:

@@ -75,3 +75,23 @@ def make_definition(group: str) -> dict[str, Any]:
 
 def make_namespace(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def make_prometheus() -> list[dict[str, Any]]:
+    """The kinds of the Prometheus operator that we write, as far as that matters."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return [
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{kind.lower()}s.monitoring.coreos.com"},
+            "spec": {
+                "group": "monitoring.coreos.com",
+                "names": {"plural": f"{kind.lower()}s", "kind": kind},
+                "scope": "Namespaced",
+                "versions": [version],
+            },
+        }
+        for kind in ("PrometheusRule", "ServiceMonitor")
+    ]

@@ -1,12 +1,13 @@
 """Espalier beside a real Gardener, under its generated account: what it adds, and nothing more."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from tests.behaviour.beside import HERE, create, events, patch, placed, refused, reviews
-from tests.gardening import make_set, make_shoot, ready_seed, unique
+from tests.gardening import ACCOUNT, make_set, make_shoot, ready_seed, unique
 from tests.waiting import eventually
 from webhook.api import names
 from webhook.api.kinds import kind_of_model
@@ -287,5 +288,18 @@ async def test_a_panic_of_gardener_is_no_verdict(beside):
 
 
 async def test_it_never_acts_as_an_administrator(beside):
+    account = ("--kubeconfig", str(beside.directory / "kubeconfig"))
+    known = json.loads((await beside.kubectl(*account, "auth", "whoami", "-o", "json")).stdout)
+    assert known["status"]["userInfo"]["username"] == ACCOUNT
+    assert "system:masters" not in known["status"]["userInfo"]["groups"]
+    for what in (
+        "list secrets -A",
+        "create clusterroles",
+        "delete projects.core.gardener.cloud",
+        "* * -A",
+    ):
+        done = await beside.kubectl(*account, "auth", "can-i", *what.split(), check=False)
+        assert done.stdout.strip() == "no", what
+    # A server that has just started may take anybody for a stranger; that is not about us.
     told = await beside.said()
-    assert [line for line in told.splitlines() if "is forbidden: User" in line] == []
+    assert [line for line in told.splitlines() if f'is forbidden: User "{ACCOUNT}"' in line] == []

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from tests.planes import require_parts
+from tests.waiting import eventually
 from webhook.api import names
-from webhook.cli.dev import demo
+from webhook.cli.dev import demo, garden_demo
 from webhook.planes.binaries import require
 from webhook.planes.kubectl import Kubectl
 from webhook.planes.ports import free_port
@@ -23,6 +24,7 @@ from webhook.planes.ports import free_port
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 READY_SECONDS = 150
+SHOOT_STATUS = "shoot.gardener.cloud/status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,19 +237,68 @@ async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
                 *("wait", *shoots, "-n", f"garden-{project}", "--timeout=140s"),
                 "--for=jsonpath={.status.lastOperation.state}=Succeeded",
             )
-        described = (
-            "jsonpath={.spec.schedulerName} {.metadata.labels.shoot\\.gardener\\.cloud/status}"
-        )
-        told = await kubectl("get", "shoot", "alpha-00", "-n", "garden-alpha", "-o", described)
-        assert told.stdout.split()[0] == "espalier"
+        await _check_shoot(kubectl)
         # Gardener's own table calls seeds ready once their extensions are; one is dark for good.
         for condition in ("SeedSystemComponentsHealthy", "ExtensionsReady"):
             await kubectl("wait", f"--for=condition={condition}", "--timeout=120s", "seed/aws-eu1")
         listed = (await kubectl("get", "seed", "aws-eu1", "--no-headers")).stdout
         assert listed.split()[:2] == ["aws-eu1", "Ready"]
+        await _check_gardenlet(kubectl, "aws-eu1")
+        # Gardener makes the replica, Espalier follows the set and scales it.
+        leaf = ("-n", "garden", "--timeout=140s")
+        ready = "--for=jsonpath={.status.readyReplicas}=1"
+        await kubectl("wait", ready, *leaf, f"managedseedset/{garden_demo.SET}")
+        revision = "--for=jsonpath={.status.currentRevision}"
+        await kubectl("wait", revision, *leaf, f"managedseedset/{garden_demo.SET}")
+        active = f"--for=condition={names.SCALING_ACTIVE}"
+        await kubectl("wait", active, *leaf, f"seedautoscaler/{garden_demo.SET}")
         refused = await kubectl(
             *("annotate", "shoot", "alpha-00", "-n", "garden-alpha"),
             "espalier.gardener.cloud/sizing-strategy=Greedy",
             check=False,
         )
         assert "sizing-strategy" in refused.stderr
+
+
+async def _check_shoot(kubectl: Kubectl) -> None:
+    """Ours by the scheduler, reconciled to its last change, and labelled by Gardener alone."""
+
+    async def is_labelled() -> Any:
+        where = ("alpha-00", "-n", "garden-alpha", "-o", "json", "--show-managed-fields")
+        found = json.loads((await kubectl("get", "shoot", *where)).stdout)
+        return found if SHOOT_STATUS in (found["metadata"].get("labels") or {}) else None
+
+    shoot = await eventually(is_labelled)
+    assert shoot["spec"]["schedulerName"] == "espalier"
+    assert shoot["status"]["observedGeneration"] == shoot["metadata"]["generation"]
+    assert shoot["metadata"]["labels"][SHOOT_STATUS] == "healthy"
+    writers = [
+        entry["manager"]
+        for entry in shoot["metadata"]["managedFields"]
+        if f"f:{SHOOT_STATUS}" in entry["fieldsV1"].get("f:metadata", {}).get("f:labels", {})
+    ]
+    assert writers == ["gardener-controller-manager"]
+
+
+async def _check_gardenlet(kubectl: Kubectl, seed: str) -> None:
+    """Its lease moves, and Gardener has never taken it for lost."""
+
+    async def renewed() -> str:
+        where = ("-n", "gardener-system-seed-lease", "-o", "jsonpath={.spec.renewTime}")
+        return (await kubectl("get", "lease", seed, *where)).stdout
+
+    async def is_later() -> bool:
+        return await renewed() > before
+
+    async def readiness() -> list[str]:
+        path = '{range .status.conditions[?(@.type=="GardenletReady")]}'
+        told = f"jsonpath={path}{{.status}} {{.lastTransitionTime}}{{end}}"
+        return (await kubectl("get", "seed", seed, "-o", told)).stdout.split()
+
+    before, ready = await renewed(), await readiness()
+    assert ready[0] == "True"
+    await eventually(is_later)
+    assert await readiness() == ready
+    numbers = "jsonpath={.metadata.generation} {.status.observedGeneration}"
+    generation, observed = (await kubectl("get", "seed", seed, "-o", numbers)).stdout.split()
+    assert generation == observed

@@ -7,12 +7,15 @@ import json
 import re
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+import yaml
 
 from tests.behaviour import twins
+from tests.behaviour.samples import make_prometheus
 from tests.builders import make_cloud_profile, make_seed, make_shoot, make_worker
 from tests.documents import manifests as examples_of_documents
 from tests.gardening import Beside, playing
@@ -258,6 +261,10 @@ async def test_a_virtual_garden_and_its_runtime_cluster_get_their_own_parts(gard
     def run(*flags: str) -> tuple[int, str, str]:
         return espalier(capsys, f"--kubeconfig={garden.kubeconfig}", *flags)
 
+    monitoring = make_prometheus()
+    await garden.kubectl("create", "-f", "-", input=monitoring)
+    crds = [f"crd/{each['metadata']['name']}" for each in monitoring]
+    await garden.kubectl("wait", "--for=condition=Established", "--timeout=120s", *crds)
     _, for_garden, _ = await asyncio.to_thread(run, "--part=garden")
     _, for_runtime, _ = await asyncio.to_thread(run, "--part=runtime")
     kinds = {
@@ -265,13 +272,24 @@ async def test_a_virtual_garden_and_its_runtime_cluster_get_their_own_parts(gard
         for part, printed in (("garden", for_garden), ("runtime", for_runtime))
     }
     assert "CustomResourceDefinition" in kinds["garden"]
-    assert not kinds["garden"] & {"Deployment", "Service", "NetworkPolicy", "PrometheusRule"}
-    assert {"Deployment", "Service", "NetworkPolicy"} <= kinds["runtime"]
+    of_pods = {"Deployment", "Service", "NetworkPolicy", "PrometheusRule", "ServiceMonitor"}
+    assert not kinds["garden"] & of_pods
+    assert of_pods <= kinds["runtime"]
     assert not kinds["runtime"] & {"CustomResourceDefinition", "ClusterRole"}
     assert "--kubeconfig=/etc/espalier/garden/kubeconfig" in for_runtime
+    url = "https://espalier.espalier-system.svc:443"
+    assert f"--advertise-url={url}" in for_runtime
+    _, hooks, _ = await asyncio.to_thread(run, "--part=garden", "--webhooks")
+    clients = [
+        hook["clientConfig"] for each in yaml.safe_load_all(hooks) for hook in each["webhooks"]
+    ]
+    assert clients
+    assert all(client["url"].startswith(f"{url}/") for client in clients)
     await garden.kubectl("create", "namespace", "espalier-system")
     for printed in (for_garden, for_runtime):
-        await garden.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed)
+        trying = ("apply", "--server-side", "--dry-run=server", "-f", "-")
+        await eventually(partial(garden.kubectl, *trying, input=printed))
+    await garden.kubectl("delete", *crds)
     # Installing again into a namespace that is still going would be refused.
     await garden.kubectl("delete", "namespace", "espalier-system", "--timeout=120s")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviour import on_gardener
+from tests.behaviour.on_gardener import COLLECTED
 
 HERE = Path(__file__).parent
 
@@ -36,15 +37,31 @@ def test_what_an_exception_names_instead_is_there(entry):
 
 
 def test_no_test_about_gardeners_kinds_is_forgotten(request):
-    forgotten = [item.nodeid for item in request.session.items if not _runs_or_is_excused(item)]
-    assert forgotten == []
+    # Whatever this run leaves out, such as tests that run alone, was collected all the same.
+    items = [each for each in request.config.stash[COLLECTED] if isinstance(each, pytest.Function)]
+    there = {(each.path, each.originalname) for each in items if _has_the_third_server(each)}
+    wanted = {(each.path, each.originalname): each for each in items if _must_run(each)}
+    assert sorted(f"{path.stem}::{test}" for path, test in wanted.keys() - there) == []
 
 
-def _runs_or_is_excused(item: pytest.Function) -> bool:
+def _has_the_third_server(item: pytest.Function) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and callspec.params.get("server") == on_gardener.SERVER
+
+
+def _must_run(item: pytest.Function) -> bool:
     path = Path(item.path)
     if path.parent != HERE or not on_gardener.is_about_gardeners_kinds(path):
-        return True
-    if on_gardener.is_there_anyway(path) or on_gardener.reason(path, item.originalname):
-        return True
-    # One of its servers is the third; the ids of the other two stand beside it.
-    return "server" in item.fixturenames
+        return False
+    if on_gardener.is_there_anyway(path, item.fixturenames):
+        return False
+    return not on_gardener.reason(path, item.originalname)
+
+
+def test_what_a_module_has_from_others_counts(tmp_path):
+    module = tmp_path / "test_some.py"
+    module.write_text("from tests.waiting import eventually\n")
+    assert not on_gardener.is_about_gardeners_kinds(module)
+    module = tmp_path / "test_others.py"
+    module.write_text("from tests.behaviour.pooling import opened\n")
+    assert on_gardener.is_about_gardeners_kinds(module)

@@ -1,6 +1,6 @@
 """CustomResourceDefinitions, generated from KINDS and the Structs."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from webhook.api import names
@@ -24,13 +24,14 @@ def definable(*, beside_gardener: bool) -> Iterator[Kind]:
             yield kind
 
 
-def crd(kind: Kind, *, beside_gardener: bool) -> Draft:
+def crd(kind: Kind, *, beside_gardener: bool, claimed: Container[str] = frozenset()) -> Draft:
     """Build the definition of a kind.
 
-    Beside a Gardener a version that its aggregated API claims would be established and yet never
-    served, so there only the kind's own version is defined.
+    A version that an aggregated API claims would be established and yet never served. So beside a
+    Gardener only the kind's own version is defined, and elsewhere none whose APIService is named.
     """
     further = () if beside_gardener else kind.also_served
+    free = [version for version in further if f"{version}.{kind.group}" not in claimed]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -44,7 +45,7 @@ def crd(kind: Kind, *, beside_gardener: bool) -> Draft:
             "scope": "Namespaced" if kind.namespaced else "Cluster",
             "versions": [
                 _version(kind, version, stored=version == kind.version)
-                for version in (kind.version, *further)
+                for version in (kind.version, *free)
             ],
         },
     }

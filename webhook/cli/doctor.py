@@ -4,7 +4,8 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from rich.console import Console
@@ -14,10 +15,11 @@ from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeedSet
 from webhook.cli.install import prospects
 from webhook.cli.install.examination import Finding, State, machine
-from webhook.cluster import config, landscape
+from webhook.cli.install.layout import Layout
+from webhook.cluster import config, landscape, remembrance
 from webhook.cluster.client import Client
-from webhook.cluster.errors import ApiError
-from webhook.cluster.requests import Selection
+from webhook.cluster.errors import ApiError, ForbiddenError
+from webhook.cluster.requests import Request, Selection
 
 NAME: Final = "doctor"
 HELP: Final = "say what is missing on this machine, and what Espalier would do in a cluster"
@@ -32,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to look at")
     parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    parser.add_argument(
+        "--namespace", default=Layout().namespace, help="where Espalier is; default: %(default)s"
+    )
     parser.add_argument("--no-cluster", action="store_true", help="look at this machine only")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
 
@@ -51,18 +56,38 @@ async def _cluster(arguments: argparse.Namespace) -> list[Finding]:
     try:
         access = await config.load(arguments.kubeconfig, arguments.context)
         async with Client(access) as client:
-            found = await landscape.ask(client)
-            findings = list(prospects.judge(found))
-            if found.has_gardener:
-                sets = await landscape.read_all(client, Selection(kind_of_model(ManagedSeedSet)))
-                findings += prospects.rollouts(sets)
-            lacking = await prospects.refused(client)
+            return await _look(client, arguments.namespace)
     except (config.ConfigError, ApiError, OSError) as error:
         return [Finding(state, "cluster", f"cannot be asked: {error}")]
-    for right in lacking:
-        message = f"you may not {', '.join(right.verbs)}, which serving needs for {right.why}"
-        findings.append(Finding("optional", right.resource, message))
+
+
+async def _look(client: Client, namespace: str) -> list[Finding]:
+    """Look at one thing after the other: what cannot be told keeps nothing else from being."""
+    findings: list[Finding] = []
+    with suppress(ForbiddenError):
+        await client.document(Request("GET", "/version"))
+    async with _telling(findings, "landscape"):
+        found = await landscape.ask(client)
+        served = await landscape.discover(client)
+        was_seen = await remembrance.is_kept(client, namespace)
+        findings += prospects.judge(found, served, was_seen=was_seen)
+        if found.has_gardener:
+            async with _telling(findings, "rollouts"):
+                sets = await landscape.read_all(client, Selection(kind_of_model(ManagedSeedSet)))
+                findings += prospects.rollouts(sets)
+    async with _telling(findings, "rights"):
+        for right in await prospects.refused(client):
+            message = f"you may not {', '.join(right.verbs)}, which serving needs for {right.why}"
+            findings.append(Finding("optional", right.resource, message))
     return findings
+
+
+@asynccontextmanager
+async def _telling(findings: list[Finding], subject: str) -> AsyncIterator[None]:
+    try:
+        yield
+    except ApiError as error:
+        findings.append(Finding("optional", subject, f"cannot be told: {error}"))
 
 
 def _show(findings: Iterable[Finding], output: str) -> None:

@@ -5,6 +5,8 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -14,9 +16,11 @@ from webhook.api.scaling import Tortoise
 from webhook.cli.install import bundle, tortoise, webhooks
 from webhook.cli.install.layout import Layout
 from webhook.cli.install.uninstall import StillNeededError, Uninstall
-from webhook.cluster import config, landscape
+from webhook.cluster import config, landscape, remembrance
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError
+from webhook.cluster.landscape import Landscape
+from webhook.settings import callable_url
 
 NAME: Final = "manifests"
 HELP: Final = "print everything to install, for kubectl apply -f -"
@@ -84,8 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print, write or remove; 2 if the cluster cannot be asked."""
-    if (arguments.crds or arguments.force) and not arguments.uninstall:
-        return _fail("--crds and --force go with --uninstall")
+    if complaint := _contradiction(arguments):
+        return _fail(complaint)
     try:
         if arguments.uninstall:
             return asyncio.run(_uninstall(arguments))
@@ -96,17 +100,38 @@ def run(arguments: argparse.Namespace) -> int:
         return _fail(str(error))
 
 
+def _contradiction(arguments: argparse.Namespace) -> str:
+    """Name flags that would do nothing, or harm, together; empty if all is well."""
+    if (arguments.crds or arguments.force) and not arguments.uninstall:
+        return "--crds and --force go with --uninstall"
+    try:
+        callable_url(arguments.advertise_url)
+    except ValueError as error:
+        return f"--advertise-url: {error}"
+    if arguments.advertise_url and arguments.part == "runtime":
+        return "--advertise-url is for a server outside, --part=runtime for pods: choose one"
+    if arguments.monitoring and not _layout(arguments).has_pods:
+        return "--monitoring goes with the pods: leave it out, or choose --part runtime or all"
+    return ""
+
+
 def _install(arguments: argparse.Namespace) -> int:
     layout = _layout(arguments)
     if arguments.standalone or arguments.beside_gardener:
         kinds = list(definable(beside_gardener=layout.beside_gardener))
     else:
-        found = asyncio.run(_with_client(arguments, landscape.ask))
-        if covered := [kind.resource for kind in found.covered()]:
-            return _fail(f"an aggregated API covers our definitions: {', '.join(covered)}")
-        kinds = list(found.to_define())
-        layout = _layout(
-            arguments, beside_gardener=found.has_gardener, monitoring=found.has_prometheus
+        try:
+            found, beside = asyncio.run(_with_client(arguments, partial(_ask, arguments)))
+        except (config.ConfigError, ApiError, OSError) as error:
+            return _fail(f"{error}; without a cluster say --standalone or --beside-gardener")
+        if displaced := [kind.resource for kind in found.displaced()]:
+            return _fail(f"an aggregated API covers our definitions: {', '.join(displaced)}")
+        kinds = list(found.to_define(beside_gardener=beside))
+        layout = replace(
+            layout,
+            beside_gardener=beside,
+            monitoring=layout.monitoring or found.has_prometheus,
+            claimed=found.aggregated,
         )
     if arguments.write is not None:
         _write(arguments.write, bundle.files(layout, kinds))
@@ -116,18 +141,26 @@ def _install(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _layout(
-    arguments: argparse.Namespace, *, beside_gardener: bool = False, monitoring: bool = False
-) -> Layout:
+async def _ask(arguments: argparse.Namespace, client: Client) -> tuple[Landscape, bool]:
+    """Look at the cluster; one that had a Gardener counts as having it, as the server sees it."""
+    found = await landscape.ask(client)
+    if found.has_gardener or not await remembrance.is_kept(client, arguments.namespace):
+        return found, found.has_gardener
+    remedy = "say --standalone if it left for good"
+    print(f"espalier manifests: a Gardener was seen here before, {remedy}", file=sys.stderr)
+    return found, True
+
+
+def _layout(arguments: argparse.Namespace) -> Layout:
     return Layout(
-        beside_gardener=arguments.beside_gardener or beside_gardener,
+        beside_gardener=arguments.beside_gardener,
         part=arguments.part,
         namespace=arguments.namespace,
         garden_namespace=arguments.garden_namespace,
         image=arguments.image,
         replicas=arguments.replicas,
-        advertise_url=arguments.advertise_url,
-        monitoring=arguments.monitoring or monitoring,
+        advertise_url=arguments.advertise_url.rstrip("/"),
+        monitoring=arguments.monitoring,
     )
 
 

@@ -254,14 +254,16 @@ class Cache:
         self.on_change()
 
     def _wake_on(self, model: type[T], concerns: Callable[[T, Kind], bool]) -> None:
-        """Try a kind again at once when what defines it appears or changes."""
+        """Try a kind again at once when what defines it appears, changes or goes."""
         if model not in self._watched:
             return
 
-        def wake(_old: T | None, new: T | None) -> None:
+        def wake(old: T | None, new: T | None) -> None:
             for watched in self._watched.values():
                 if new is not None and concerns(new, watched.informer.kind):
                     watched.reflector.wake()
+                elif new is None and old is not None and concerns(old, watched.informer.kind):
+                    watched.reflector.doubt()
 
         self.add_listener(model, wake)
 

@@ -63,6 +63,14 @@ class ForbiddenError(ApiError):
 class NotFoundError(ApiError):
     """There is no such object, or no such kind."""
 
+    @property
+    def names_object(self) -> bool:
+        """Tell whether the server knows the kind and misses the object.
+
+        Only then the object is gone: a kind that is not served says nothing about its objects.
+        """
+        return bool(self.details.get("name"))
+
 
 class ConflictError(ApiError):
     """The object is not in the state that the request presumes."""

@@ -22,7 +22,7 @@ from webhook.cluster.events import Bookmark, Changed, decode
 from webhook.cluster.pacing import Clock, Pacer, Retry, Timing
 from webhook.cluster.requests import Selection
 from webhook.cluster.sink import Sink
-from webhook.cluster.standing import ENDED, Standing, reason_of
+from webhook.cluster.standing import DOUBTED, ENDED, Standing, reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ class Reflector:
         self._setbacks = 0
         self._silences = 0
         self._is_missing = False
+        self._attempt: asyncio.Timeout | None = None
         self.standing = Standing(clock.monotonic())
 
     def wake(self) -> None:
@@ -79,12 +80,20 @@ class Reflector:
             self._retry.reset()
             self._wake.set()
 
+    def doubt(self) -> None:
+        """Ask again on another connection: who answered on this one may serve the kind no more.
+
+        A proxied watch outlives the APIService that it was opened through.
+        """
+        if self._attempt is not None and not self._attempt.expired():
+            self._attempt.reschedule(asyncio.get_running_loop().time())
+
     async def run(self) -> None:
         """Follow the kind until cancelled."""
         while True:
             self._wake.clear()
             try:
-                await self._follow()
+                await self._follow_unless_in_doubt()
             except NotFoundError as error:
                 await self._leave(error)
             except QuietError as error:
@@ -96,6 +105,17 @@ class Reflector:
                 logger.exception("watch met a bug", extra=self._fields)
                 self._version = ""
                 await self._set_back(UnreachableError(f"bug: {error}"))
+
+    async def _follow_unless_in_doubt(self) -> None:
+        try:
+            async with asyncio.timeout(None) as self._attempt:
+                await self._follow()
+        except TimeoutError:
+            self._retry.reset()
+            self.standing.restarts[DOUBTED] += 1
+            self.standing.lose(self._clock.monotonic())
+        finally:
+            self._attempt = None
 
     async def _follow(self) -> None:
         if self._version:

@@ -23,6 +23,8 @@ _PATIENCE: Final = 2
 
 ENDED: Final = "ended"
 """The reason of a watch's restart that has none: servers end watches in time, as asked."""
+DOUBTED: Final = "doubted"
+"""The reason where whoever served the kind may have gone, though the watch still stood."""
 
 # The first that fits; reasons that servers give are no labels, as there is no end of them.
 _REASONS: Final[tuple[tuple[type[ApiError], str], ...]] = (

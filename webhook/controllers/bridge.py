@@ -251,7 +251,11 @@ def _original_of(old: Pod | None, new: Pod | None, _snapshot: Snapshot) -> Itera
 
 BRIDGE: Final = (
     Controller("bridge.node", Seed, plan_node, (Watch(Node, _same_name),)),
-    Controller("bridge.node.stray", Node, plan_stray_node, (Watch(Seed, _same_name),)),
+    Controller(
+        "bridge.node.stray", Node, plan_stray_node, (Watch(Seed, _same_name),), needs=(Seed,)
+    ),
     Controller("bridge.pod", Shoot, plan_pod, (Watch(Pod, _original_of),)),
-    Controller("bridge.pod.stray", Pod, plan_stray_pod, (Watch(Shoot, _shadow_of),)),
+    Controller(
+        "bridge.pod.stray", Pod, plan_stray_pod, (Watch(Shoot, _shadow_of),), needs=(Shoot,)
+    ),
 )

@@ -66,4 +66,6 @@ def _as_guest(shoot: Shoot | None) -> Any:
     return usage.seeds(shoot), shoot.is_deleting, health.is_hosted_ready(shoot)
 
 
-CARE: Final = Controller("care", ManagedSeed, plan, watches=(Watch(Shoot, of_hosted),))
+CARE: Final = Controller(
+    "care", ManagedSeed, plan, watches=(Watch(Shoot, of_hosted),), needs=(Shoot,)
+)

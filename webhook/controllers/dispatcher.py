@@ -172,7 +172,8 @@ class Dispatcher:
         shoot = snapshot.get(Shoot, key)
         if shoot is None:
             return None
-        if any(snapshot.is_stale(model) for model in (Shoot, Seed)):
+        is_stale = any(snapshot.is_stale(model) for model in (Shoot, Seed))
+        if is_stale or not snapshot.serves(Shoot, Seed):
             self._line.add_after(key, PAUSE)
             return None
         started = self._clock.monotonic()

@@ -50,10 +50,15 @@ class Reviewer:
             await self._clock.sleep(ledger.PATIENCE.total_seconds())
 
     async def review(self) -> None:
-        """Look into every ledger once, and tell those who keep them what was read."""
+        """Look into every ledger once, and tell those who keep them what was read.
+
+        A kind that is not served says nothing about its objects: what they hold stays as it is.
+        """
         config_maps = await self._list()
         ledgers = [ledger.read(config_map) for config_map in config_maps]
         self._placer.learn(ledgers)
+        if not self._cache.snapshot().serves(Seed, Shoot):
+            return
         for config_map, found in zip(config_maps, ledgers, strict=True):
             await self._review(config_map, found)
 
@@ -87,7 +92,9 @@ class Reviewer:
     async def _live(self, key: ObjectKey) -> Shoot | None:
         try:
             return decode(Shoot, await self._client.send(requests.get(_SHOOT, key)))
-        except NotFoundError:
+        except NotFoundError as error:
+            if not error.names_object:
+                raise
             return None
 
     async def _remove_if_gone(self, config_map: ConfigMap, seed: str) -> None:
@@ -95,7 +102,9 @@ class Reviewer:
             return
         try:
             await self._client.get(_SEED, ObjectKey("", seed))
-        except NotFoundError:
+        except NotFoundError as error:
+            if not error.names_object:
+                raise
             await self._client.delete(
                 _CONFIG_MAP,
                 config_map.key,

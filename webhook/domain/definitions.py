@@ -122,6 +122,21 @@ def wanted(
     return found
 
 
+def is_asked_for(deployment: MachineDeployment, cluster: Cluster | None) -> bool:
+    """Tell whether anybody wants a pool to be sized at run time: its Shoot, or what it says itself.
+
+    Without that a pool beside a Gardener is nobody's business but its own actuator's.
+    """
+    spec, notes = deployment.spec, deployment.metadata.annotations
+    said = {
+        "sizingStrategy": bool(spec.sizing_strategy),
+        "poolMaximum": spec.pool_maximum is not None,
+    }
+    return bool(strategy_of(cluster)) or any(
+        is_set or FIELDS[field] in notes for field, is_set in said.items()
+    )
+
+
 def missing(
     deployment: MachineDeployment, worker: Worker | None, cluster: Cluster | None
 ) -> Mapping[str, str]:

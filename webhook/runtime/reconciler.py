@@ -62,6 +62,7 @@ class Reconciler:
         self._model = controller.model
         self._plan = controller.plan
         self._reads = controller.models
+        self._needs = controller.needs
         self._cache = cache
         self._writer = writer
         self._recorder = recorder
@@ -96,6 +97,8 @@ class Reconciler:
             return Result(outcome="gone")
         if any(snapshot.is_stale(model) for model in self._reads):
             # What we would plan from may be long past: others may have acted since.
+            return Result(PAUSE, "paused")
+        if not snapshot.serves(*self._needs):
             return Result(PAUSE, "paused")
         return self._plan(obj, snapshot)
 

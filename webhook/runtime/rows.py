@@ -42,6 +42,9 @@ class Controller:
     watches: tuple[Watch, ...] = ()
     reads: tuple[type[Object], ...] = ()
     """Kinds that the plan reads without being woken by them; while one is lost it pauses."""
+    needs: tuple[type[Object], ...] = ()
+    """Those of its kinds without which the plan would be wrong: where the API server does not have
+    one it pauses, because none there is not the same as none known."""
     workers: int = 1
     delays: Delays | None = None
     """How long a key waits that failed, or that has to be looked at again; None for the usual."""

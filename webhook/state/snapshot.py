@@ -159,9 +159,9 @@ class Snapshot:
         """Say whether a kind's watch has been lost for a while or never came up."""
         return model in self._stale
 
-    def serves(self, model: type[Object]) -> bool:
-        """Say whether the API server has a kind."""
-        return model not in self._unserved
+    def serves(self, *models: type[Object]) -> bool:
+        """Say whether the API server has all of some kinds."""
+        return self._unserved.isdisjoint(models)
 
     def watches(self, model: type[Object]) -> bool:
         """Say whether a kind is in memory at all; reading one that is not raises."""

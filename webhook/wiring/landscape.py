@@ -1,22 +1,31 @@
 """Who serves which kinds here: asked at start, and followed as APIServices and CRDs change."""
 
+import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
+from webhook.admission.configuration import is_used
 from webhook.admission.table import POLICIES
 from webhook.api import conditions, names
 from webhook.api.core import APIService, CustomResourceDefinition
 from webhook.api.crds import definable
 from webhook.api.kinds import KINDS, Kind
 from webhook.api.meta import Object, ObjectKey
-from webhook.cluster import landscape
+from webhook.cluster import landscape, remembrance
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
-from webhook.cluster.errors import ForbiddenError
-from webhook.cluster.landscape import GARDENER
+from webhook.cluster.errors import ApiError, ForbiddenError
+from webhook.cluster.landscape import GARDENER, Landscape
+from webhook.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Models: TypeAlias = frozenset[type[Object]]
+
+AGAIN_SECONDS: Final = 10.0
 
 _AVAILABLE: Final = "Available"
 _TAKEN: Final = ("scheduling of espalier's shoots", "rollouts of sets", "seed autoscaling")
@@ -30,34 +39,55 @@ class CoveredError(Exception):
 class Following:
     """Keeps the cache and the options at what the cluster says about its own APIs.
 
-    A Gardener that was seen stays one until the process ends: an APIService that goes takes its
-    kinds away, and whoever took that for a landscape without a Gardener would do its work.
+    A Gardener that was seen stays one, beyond the end of the process: an APIService that goes
+    takes its kinds away, and whoever took that for a landscape without a Gardener would do its
+    work. Only `standalone` makes us forget it.
     """
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, namespace: str, *, standalone: bool = False) -> None:
         self._cache = cache
-        self._told: frozenset[type[Object]] = frozenset()
-        self._silent: frozenset[type[Object]] = frozenset()
+        self._namespace = namespace
+        self._standalone = standalone
+        self._seen = asyncio.Event()
+        self._told: tuple[Models, Models, Models] = (frozenset(), frozenset(), frozenset())
 
     async def ask(self, client: Client) -> None:
         """Look before anything is done; raises CoveredError where nothing can be.
 
         Whoever may not look takes a Gardener for granted: that only ever does less.
         """
-        try:
-            found = await landscape.ask(client)
-        except ForbiddenError as error:
-            self._note_gardener()
-            message = "cannot tell whether a Gardener is there, so nothing of one's is done"
-            logger.warning(message, extra={"error": str(error)})
-            return
-        if covered := [kind.resource for kind in found.covered()]:
-            raise CoveredError(
-                f"an aggregated API covers our definitions of {', '.join(covered)}: "
-                "delete them, or the APIService, before Espalier can serve here"
-            )
-        if found.has_gardener:
-            self._note_gardener()
+        doubt = "cannot tell whether a Gardener is there, so nothing of one's is done"
+        aggregated = await _unless_forbidden(landscape.ask_services(client), doubt)
+        doubt = "cannot tell whether an aggregated API covers our definitions"
+        definitions = await _unless_forbidden(landscape.ask_definitions(client), doubt)
+        found = Landscape(aggregated or frozenset(), definitions or {})
+        if complaint := _complain(found):
+            raise CoveredError(complaint)
+        if found.has_gardener or aggregated is None:
+            self._note_gardener(seen=found.has_gardener)
+            if self._standalone:
+                logger.warning("a Gardener may be there, so `standalone` is not heeded")
+        elif self._standalone:
+            await remembrance.drop(client, self._namespace)
+        elif await remembrance.is_kept(client, self._namespace):
+            self._note_gardener(seen=False)
+            message = "a Gardener was here before and its APIService is gone"
+            logger.warning(message, extra={"remedy": remembrance.REMEDY})
+
+    async def remember(self, client: Client, clock: Clock) -> None:
+        """Keep for the next start that a Gardener was seen, as soon as one is."""
+        await self._seen.wait()
+        told = ""
+        while True:
+            try:
+                await remembrance.keep(client, self._namespace)
+            except ApiError as error:
+                if str(error) != told:
+                    told = str(error)
+                    logger.warning("cannot note that a Gardener is here", extra={"error": told})
+                await clock.sleep(AGAIN_SECONDS)
+            else:
+                return
 
     def begin(self) -> None:
         """Look now and at every change."""
@@ -68,7 +98,7 @@ class Following:
         """Say in one line what is ours here and what is not."""
         options = self._cache.memory.options
         beside = options.beside_gardener
-        ours = [row.name for row in POLICIES if row.beside_gardener or not beside]
+        ours = [row.name for row in POLICIES if is_used(row, options)]
         left = [row.name for row in POLICIES if not row.beside_gardener and beside]
         duties = {
             "managed seeds": options.keeps_managed_seeds,
@@ -87,31 +117,36 @@ class Following:
         )
 
     def _look(self, _old: Any, _new: Any) -> None:
-        if self._is_aggregated(GARDENER) and not self._cache.memory.options.beside_gardener:
+        if self._is_aggregated(GARDENER):
+            is_news = not self._cache.memory.options.beside_gardener
             self._note_gardener()
-            if self._cache.synced:
+            if is_news and self._cache.synced:
                 self.tell()
-        covered = frozenset(
-            kind.model
-            for kind in definable(beside_gardener=False)
-            if self._is_aggregated(f"{kind.version}.{kind.group}") and self._is_ours(kind)
-        )
+        lost = {kind: self._lost_versions(kind) for kind in definable(beside_gardener=False)}
+        covered = frozenset(kind.model for kind, found in lost.items() if kind.version in found)
+        claimed = frozenset(kind.model for kind, found in lost.items() if found) - covered
         # Watches on a frozen server stay open and silent: only kube-apiserver's own check tells.
         silent = frozenset(
             kind.model
             for kind in KINDS
             if kind.origin != "kubernetes" and self._is_silent(f"{kind.version}.{kind.group}")
         )
-        if covered != self._told:
+        told, self._told = self._told, (covered, claimed, silent)
+        if covered != told[0]:
             _name(covered)
-        if silent != self._silent:
+        if claimed != told[1]:
+            _name_claimed(claimed)
+        if silent != told[2]:
             _name_silent(silent)
-        if (covered, silent) != (self._told, self._silent):
-            self._told, self._silent = covered, silent
+        if self._told != told:
             self._cache.withhold(covered | silent)
 
-    def _note_gardener(self) -> None:
+    def _note_gardener(self, *, seen: bool = True) -> None:
+        if seen:
+            self._seen.set()
         memory = self._cache.memory
+        if memory.options.beside_gardener:
+            return
         memory.configure(replace(memory.options, beside_gardener=True))
 
     def _is_aggregated(self, name: str) -> bool:
@@ -126,14 +161,51 @@ class Following:
         told = conditions.get(found.status.conditions, _AVAILABLE)
         return told is not None and told.status == conditions.FALSE
 
-    def _is_ours(self, kind: Kind) -> bool:
+    def _lost_versions(self, kind: Kind) -> list[str]:
+        """List the versions of a definition of ours that somebody else's APIService claims."""
         found = self._cache.peek(CustomResourceDefinition, ObjectKey("", kind.resource))
-        return found is not None and (
-            found.metadata.labels.get(names.MANAGED_BY) == names.FIELD_MANAGER
+        if found is None or found.metadata.labels.get(names.MANAGED_BY) != names.FIELD_MANAGER:
+            return []
+        served = (version.name for version in found.spec.versions if version.served)
+        return [each for each in served if self._is_aggregated(f"{each}.{kind.group}")]
+
+
+async def _unless_forbidden(asked: Awaitable[T], doubt: str) -> T | None:
+    try:
+        return await asked
+    except ForbiddenError as error:
+        logger.warning(doubt, extra={"error": str(error)})
+        return None
+
+
+def _complain(found: Landscape) -> str:
+    """Say which definitions of ours an aggregated API covers, and what to do; empty if none."""
+    displaced = [kind.resource for kind in found.displaced()]
+    claimed = [kind.resource for kind in found.covered() if kind.resource not in displaced]
+    parts = []
+    if displaced:
+        parts.append(
+            f"an aggregated API covers our definitions of {', '.join(displaced)}: "
+            "delete them, or the APIService, before Espalier can serve here"
         )
+    if claimed:
+        parts.append(
+            f"an aggregated API claims a version of our definitions of {', '.join(claimed)}: "
+            "apply what `espalier manifests` prints again"
+        )
+    return "; ".join(parts)
 
 
-def _name_silent(silent: frozenset[type[Object]]) -> None:
+def _name_claimed(claimed: Models) -> None:
+    if not claimed:
+        logger.info("no aggregated API claims a version of our definitions any more")
+        return
+    kinds = sorted(model.__name__ for model in claimed)
+    message = "an aggregated API claims a version of our definitions: apply the manifests again"
+    logger.error(message, extra={"kinds": kinds})
+
+
+def _name_silent(silent: Models) -> None:
     if not silent:
         logger.info("every aggregated API answers again")
         return
@@ -142,7 +214,7 @@ def _name_silent(silent: frozenset[type[Object]]) -> None:
     logger.warning(message, extra={"kinds": kinds})
 
 
-def _name(covered: frozenset[type[Object]]) -> None:
+def _name(covered: Models) -> None:
     if not covered:
         logger.info("no aggregated API covers definitions of ours any more")
         return

@@ -101,7 +101,7 @@ class Program:
         self.certificates = Certificates(settings, client, self.clock, self.metrics)
         self.recorder = Recorder(client, settings.identity, self.clock, self.metrics)
         self.leading = Leading(client, self.cache, self.recorder, self.clock, self.metrics)
-        self.following = Following(self.cache)
+        self.following = Following(self.cache, settings.namespace, standalone=settings.standalone)
         self.ready = make_checks(
             self.cache, lambda: self.certificates.current, self.traffic, self.clock
         )
@@ -148,6 +148,7 @@ class Program:
     async def _tell_landscape(self) -> None:
         await self.cache.wait_synced()
         self.following.tell()
+        await self.following.remember(self.client, self.clock)
         await asyncio.Event().wait()
 
     async def _compete(self) -> None:

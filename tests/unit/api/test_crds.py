@@ -99,6 +99,18 @@ def test_beside_a_gardener_no_version_is_claimed_that_it_serves():
     assert [(version["name"], version["storage"]) for version in beside] == [("v1beta1", True)]
 
 
+@pytest.mark.parametrize(
+    ("claimed", "versions"),
+    [
+        pytest.param("v1alpha1.seedmanagement.gardener.cloud", ["v1beta1"], id="its own"),
+        pytest.param("v1alpha1.core.gardener.cloud", ["v1beta1", "v1alpha1"], id="another group's"),
+    ],
+)
+def test_no_version_is_defined_that_an_aggregated_api_claims(claimed, versions):
+    built = crd(kind_of_model(SeedAutoscaler), beside_gardener=False, claimed={claimed})
+    assert [version["name"] for version in built["spec"]["versions"]] == versions
+
+
 def test_sets_can_be_scaled():
     (version,) = crd(kind_of_model(ManagedSeedSet), beside_gardener=False)["spec"]["versions"]
     assert version["subresources"] == {

@@ -1,10 +1,12 @@
 import argparse
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 
 from webhook.cli import manifests
+from webhook.planes.ports import free_port
 
 
 def run(*flags: str) -> int:
@@ -74,17 +76,61 @@ def test_webhooks_are_printed_on_request_only(
             assert client.items() <= hook["clientConfig"]["service"].items()
 
 
-def test_without_a_cluster_somebody_must_say_what_it_is(capsys, tmp_path):
-    assert run("--kubeconfig", str(tmp_path / "absent")) == 2
-    complaint = capsys.readouterr().err
-    assert complaint.startswith("espalier manifests: ")
-    assert complaint.count("\n") == 1
+@pytest.mark.parametrize("which", ["named", "unnamed", "unreachable"])
+def test_without_a_cluster_somebody_must_say_what_it_is(capsys, monkeypatch, tmp_path, which: str):
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    flags = {
+        "named": ["--kubeconfig", str(tmp_path / "absent")],
+        "unnamed": [],
+        "unreachable": ["--kubeconfig", str(_leading_nowhere(tmp_path))],
+    }
+    assert run(*flags[which]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("espalier manifests: ")
+    assert printed.err.count("\n") == 1
+    assert "say --standalone or --beside-gardener" in printed.err
 
 
-@pytest.mark.parametrize("flag", ["--crds", "--force"])
-def test_flags_of_leaving_go_with_leaving(capsys, flag: str):
-    assert run("--standalone", flag) == 2
-    assert "go with --uninstall" in capsys.readouterr().err
+def _leading_nowhere(folder: Path) -> Path:
+    cluster = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{free_port()}"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
+    described = {"clusters": [cluster], "contexts": [context], "users": [{"name": "u", "user": {}}]}
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump({**described, "current-context": "c"}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        pytest.param(["--crds"], "go with --uninstall", id="definitions without leaving"),
+        pytest.param(["--force"], "go with --uninstall", id="force without leaving"),
+        pytest.param(
+            ["--advertise-url=http://host:1"], "API servers call https only", id="plain http"
+        ),
+        pytest.param(
+            ["--advertise-url=https://h:1", "--part=runtime"],
+            "choose one",
+            id="pods of a server outside",
+        ),
+        pytest.param(
+            ["--monitoring", "--part=garden"], "goes with the pods", id="alerts without pods"
+        ),
+        pytest.param(
+            ["--monitoring", "--advertise-url=https://h:1"],
+            "goes with the pods",
+            id="alerts on a server outside",
+        ),
+    ],
+)
+def test_flags_that_contradict_each_other_are_named(capsys, flags: list[str], complaint: str):
+    assert run("--standalone", *flags) == 2
+    printed = capsys.readouterr()
+    assert complaint in printed.err
+    assert printed.out == ""
 
 
 def test_both_kinds_of_landscape_at_once_are_refused():

@@ -64,7 +64,8 @@ class Server:
         try:
             return self.objects[model, key]
         except KeyError:
-            raise NotFoundError(404, "NotFound", f"{key} not found") from None
+            details = {"name": key.name}
+            raise NotFoundError(404, "NotFound", f"{key} not found", details) from None
 
     def change(self, model: type[Object], key: ObjectKey, change: Raw) -> Draft:
         """Apply a merge patch that may insist on a uid and a version."""
@@ -97,6 +98,7 @@ class Replica:
         self.memory = Memory(scheduler.HELPFUL, options=options)
         self.seen = 0
         self.faults: list[ApiError | str] = []
+        self.unserved: frozenset[type[Object]] = frozenset()
         self._listeners: dict[type[Object], list[Callable[[Any, Any], None]]] = {}
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
@@ -192,7 +194,7 @@ class Replica:
 
     def snapshot(self) -> Snapshot:
         self.memory.expire(self.clock.now())
-        snapshot = Snapshot(self.memory, self.clock.now())
+        snapshot = Snapshot(self.memory, self.clock.now(), unserved=self.unserved)
         asyncio.get_running_loop().call_soon(snapshot.expire)
         return snapshot
 

@@ -70,6 +70,7 @@ async def dispatching(
     options: Options | None = None,
     *,
     shoots: int = 1,
+    seeds: int = 1,
     seed: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> AsyncIterator[World]:
@@ -79,7 +80,8 @@ async def dispatching(
         raw = raw_shoot(f"shoot-{index}", **spec)
         del raw["metadata"]["resourceVersion"]
         server.put(Shoot, raw)
-    server.put(Seed, raw_seed("seed", **(seed or {})))
+    if seeds:
+        server.put(Seed, raw_seed("seed", **(seed or {})))
     double: Any = Replica(server, clock, options or Options())
     metrics = Metrics()
     recorder = Recorder(double, "test", clock, metrics)
@@ -153,3 +155,13 @@ async def test_a_seed_that_shoots_on_their_way_fill_is_told_after_a_while() -> N
         await world.passes(30)
     assert world.shoot()["spec"]["seedName"] == "seed"
     assert not world.operation()
+
+
+@pytest.mark.parametrize("kind", [Seed, None], ids=["unserved", "served"])
+async def test_no_shoot_is_told_that_there_is_no_seed_while_seeds_are_not_served(
+    kind: type[Object] | None,
+) -> None:
+    async with dispatching(Server(), seeds=0) as world:
+        world.replica.unserved = frozenset({kind} if kind else ())
+        await world.passes(10)
+    assert bool(world.operation()) is (kind is None)

@@ -10,9 +10,10 @@ from tests.clocks import FakeClock
 from tests.landscapes import raw_seed, raw_shoot
 from tests.unit.controllers.garden import Replica, Server
 from webhook.api.core import ConfigMap
-from webhook.api.meta import ObjectKey
+from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
+from webhook.cluster.errors import NotFoundError
 from webhook.cluster.requests import Request
 from webhook.controllers.placement import Placed, Placement, Placer
 from webhook.controllers.reviewer import Reviewer
@@ -20,7 +21,7 @@ from webhook.domain.options import Options
 from webhook.runtime.metrics import Metrics
 from webhook.runtime.recorder import Recorder
 from webhook.scheduling import ledger
-from webhook.scheduling.ledger import Ledger
+from webhook.scheduling.ledger import Entry, Ledger
 
 
 class Counting(Replica):
@@ -37,8 +38,62 @@ class Counting(Replica):
         return await super().send(request, *args, **more)
 
 
-def put_ledger(server: Server) -> None:
-    server.put(ConfigMap, dict(ledger.write(Ledger("seed"), Options().namespace)))
+def put_ledger(server: Server, *entries: Entry) -> None:
+    found = Ledger("seed", {entry.uid: entry for entry in entries})
+    server.put(ConfigMap, dict(ledger.write(found, Options().namespace)))
+
+
+def make_reviewer(server: Server, clock: FakeClock) -> tuple[Any, Reviewer]:
+    double: Any = Counting(server, clock)
+    placer = Placer(double, double, clock, Recorder(double, "test", clock, Metrics()))
+    double.look()
+    return double, Reviewer(double, double, placer, clock)
+
+
+KEY = ObjectKey(Options().namespace, ledger.name_of("seed"))
+OVERDUE = ledger.PATIENCE.total_seconds() * 2
+
+
+@pytest.mark.parametrize("kind", [Seed, Shoot])
+@pytest.mark.parametrize("waiting", [False, True], ids=["without entries", "with an overdue one"])
+async def test_a_ledger_outlives_a_kind_that_is_not_served(kind: type[Object], waiting: bool):
+    server, clock = Server(), FakeClock()
+    entry = Entry("u", ObjectKey("garden-dev", "one"), "5", clock.now(), {})
+    put_ledger(server, *([entry] if waiting else []))
+    clock.pass_time(OVERDUE)
+    double, reviewer = make_reviewer(server, clock)
+    double.unserved = frozenset({kind})
+    before = server.find(ConfigMap, KEY)
+    await reviewer.review()
+    assert server.find(ConfigMap, KEY) == before
+    double.unserved = frozenset()
+    await reviewer.review()
+    if waiting:
+        assert "u" not in (server.find(ConfigMap, KEY).get("data") or {})
+    else:
+        assert (ConfigMap, KEY) not in server.objects
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["without entries", "with an overdue one"])
+async def test_a_path_that_nobody_serves_is_no_object_that_is_gone(waiting: bool):
+    class Unserved(Server):
+        """Answers as an API server does that does not have the kind at all."""
+
+        @override
+        def find(self, model: type[Object], key: ObjectKey) -> Draft:
+            if model is ConfigMap:
+                return super().find(model, key)
+            raise NotFoundError(404, "NotFound", "404 page not found")
+
+    server, clock = Unserved(), FakeClock()
+    entry = Entry("u", ObjectKey("garden-dev", "one"), "5", clock.now(), {})
+    put_ledger(server, *([entry] if waiting else []))
+    clock.pass_time(OVERDUE)
+    _, reviewer = make_reviewer(server, clock)
+    before = server.find(ConfigMap, KEY)
+    with pytest.raises(NotFoundError):
+        await reviewer.review()
+    assert server.find(ConfigMap, KEY) == before
 
 
 async def place(server: Server, *, reviews: bool, meddles: bool = False) -> Counter[str]:

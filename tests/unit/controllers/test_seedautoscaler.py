@@ -11,7 +11,7 @@ from tests.sets import make_guest, make_parent, make_set
 from webhook.api import conditions, names
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import Draft
+from webhook.api.meta import Draft, Object
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
@@ -132,6 +132,32 @@ async def test_a_set_follows_its_shoots_up_and_down(garden: Landscape) -> None:
     await garden.run(240)
     assert garden.replicas == 1
     assert garden.told(names.ABLE_TO_SCALE)[0] == "True"
+
+
+@pytest.mark.parametrize("kind", [Shoot, Seed, ManagedSeed])
+async def test_nothing_is_scaled_while_a_kind_that_tells_of_demand_is_not_served(
+    garden: Landscape, kind: type[Object]
+) -> None:
+    await garden.grow()
+    await garden.add(40)
+    await garden.run(200)
+    before = garden.replicas
+    memory = garden.api.memory
+    kept = {
+        obj.key: garden.api.objects[kind.__name__, obj.key] for obj in memory.store(kind).list()
+    }
+    memory.adopt(memory.stage(kind), "")
+    garden.api.unserved = frozenset({kind})
+    scaler = [pair for pair in garden.reconcilers if pair[0] is SEED_AUTOSCALER]
+    garden.reconcilers, every = scaler, garden.reconcilers
+    await garden.run(200)
+    assert garden.replicas == before == 4
+    for body in kept.values():
+        garden.put(body)
+    garden.api.unserved = frozenset()
+    garden.reconcilers = every
+    await garden.run(200)
+    assert garden.replicas == before
 
 
 async def test_waiting_shoots_count_at_once_but_not_those_of_another_region(

@@ -18,3 +18,8 @@ def test_a_row_comes_after_one_above_it() -> None:
 def test_at_an_edge_everything_comes_after_the_autoscalers() -> None:
     after = {row.name: row.after for row in CONTROLLERS if row.name.startswith("scaling.")}
     assert after["scaling.tortoise"] == after["scaling.standing"] == "scaling.autoscaler"
+
+
+def test_a_row_needs_only_kinds_that_it_looks_at() -> None:
+    for row in CONTROLLERS:
+        assert {*row.needs} <= {*row.models}, row.name

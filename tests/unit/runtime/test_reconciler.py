@@ -10,7 +10,7 @@ from tests.clocks import FakeClock
 from tests.unit.runtime.world import World
 from webhook.api.core import ConfigMap, Secret
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import Draft, ObjectKey
+from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.cluster.errors import ConflictError, InvalidError, UnavailableError, UnreachableError
 from webhook.cluster.requests import Propagation
 from webhook.runtime.actions import Action, Apply, Create, Delete, Patch, Plan, Refusal, Remote
@@ -40,7 +40,7 @@ class Elsewhere:
 
 
 class Bench:
-    def __init__(self, plan: Planner) -> None:
+    def __init__(self, plan: Planner, **row: Any) -> None:
         clock = FakeClock()
         self.world = World(clock, ConfigMap)
         self.world.put(MAPS, {"metadata": {"namespace": "garden", "name": "one"}})
@@ -48,7 +48,7 @@ class Bench:
         metrics = Metrics()
         self.expectations = Expectations(self.world, clock)
         self.reconciler = Reconciler(
-            Controller("maps", ConfigMap, plan),
+            Controller("maps", ConfigMap, plan, **row),
             self.world,
             Writer(self.world, metrics),
             Recorder(self.world, "test", clock, metrics),
@@ -74,6 +74,24 @@ async def test_what_the_cache_does_not_follow_is_asked_for_once() -> None:
     assert [each is None for each in found] == [True, False]
     assert bench.world.asked == ["Secret garden/one"]
     assert ("create", "ConfigMap garden/two") in bench.world.calls
+
+
+@pytest.mark.parametrize(
+    ("needs", "outcome"),
+    [
+        pytest.param((Secret,), (PAUSE, "paused"), id="one that is needed"),
+        pytest.param((), (None, "ok"), id="one that may be missing"),
+    ],
+)
+async def test_a_plan_waits_for_a_kind_that_it_needs_and_nobody_serves(
+    needs: tuple[type[Object], ...], outcome: tuple[float | None, str]
+) -> None:
+    bench = Bench(lambda _obj, _snapshot: Plan((make("two"),)), reads=(Secret,), needs=needs)
+    bench.world.unserved = frozenset({Secret})
+    assert (await bench.reconciler.reconcile(KEY))[:2] == outcome
+    assert (("create", "ConfigMap garden/two") in bench.world.calls) == (not needs)
+    bench.world.unserved = frozenset()
+    assert (await bench.reconciler.reconcile(KEY)).outcome == "ok"
 
 
 async def test_an_answer_may_lead_to_the_next_question() -> None:

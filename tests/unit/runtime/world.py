@@ -28,6 +28,7 @@ class World:
         self.memory = Memory(models)
         self.objects: dict[tuple[str, ObjectKey], Draft] = {}
         self.stale: frozenset[type[Object]] = frozenset()
+        self.unserved: frozenset[type[Object]] = frozenset()
         self.calls: list[tuple[str, str]] = []
         self.fails: list[ApiError] = []
         self.asked: list[str] = []
@@ -152,7 +153,9 @@ class World:
 
     def snapshot(self, answers: Answers | None = None) -> Snapshot:
         now = self.clock.now()
-        snapshot = Snapshot(self.memory, now, answers=answers, stale=self.stale)
+        snapshot = Snapshot(
+            self.memory, now, answers=answers, stale=self.stale, unserved=self.unserved
+        )
         asyncio.get_running_loop().call_soon(snapshot.expire)
         return snapshot
 

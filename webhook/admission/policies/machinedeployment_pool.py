@@ -16,11 +16,14 @@ MAXIMUM = "spec.poolMaximum"
 
 
 def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
-    """Fill in what the shoot's Worker and Cluster say of the pool."""
+    """Fill in what the shoot's Worker and Cluster say of the pool; beside a Gardener on request."""
     deployment = request.object_as(MachineDeployment)
     namespace = request.key.namespace
     workers = snapshot.by_index(WORKERS_BY_NAMESPACE, namespace)
     cluster = snapshot.get(Cluster, ObjectKey("", namespace))
+    beside = snapshot.options.beside_gardener
+    if beside and not definitions.is_asked_for(deployment, cluster):
+        return
     wanted = definitions.wanted(deployment, workers[0] if workers else None, cluster)
     if definitions.missing(deployment, workers[0] if workers else None, cluster):
         key = ObjectKey("", poolfields.DEFINITION)

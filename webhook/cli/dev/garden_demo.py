@@ -7,6 +7,20 @@ from webhook.api import names
 from webhook.api.meta import Draft
 from webhook.cli.dev.demo import CORE, PROJECTS, PROVIDERS
 
+SET: Final = "leaf"
+"""The set of seeds; Gardener bounds the length of its replicas' names."""
+
+_SEEDS: Final = "seedmanagement.gardener.cloud"
+_GARDEN: Final = names.GARDEN_NAMESPACE
+_LOCAL: Final = "local"
+_PARENT: Final = {"demo": "parent"}
+_MEMBERS: Final = {"demo": SET}
+_NETWORKS: Final = {"nodes": "10.90.0.0/16", "pods": "10.190.0.0/16", "services": "10.191.0.0/16"}
+_REPLICA_NETWORKS: Final = {
+    "nodes": "10.91.0.0/16",
+    "pods": "10.92.0.0/16",
+    "services": "10.93.0.0/16",
+}
 _LEFT_TO_GARDENER: Final = f"garden-{PROJECTS[-1]}"
 """The one project whose shoots gardener-scheduler places, to compare with."""
 
@@ -30,6 +44,80 @@ def adapt(drafts: Iterable[Draft]) -> Iterator[Draft]:
                 yield _shoot(draft)
             case _:
                 yield draft
+    yield from _seeds_of_a_set()
+
+
+def _seeds_of_a_set() -> Iterator[Draft]:
+    """Make a set that Gardener scales and Espalier rolls and autoscales, and a seed below it."""
+    yield {
+        "apiVersion": CORE,
+        "kind": "Seed",
+        "metadata": {"name": "local-1", "labels": _PARENT},
+        "spec": {
+            "provider": {"type": _LOCAL, "region": _LOCAL, "zones": ["local-a"]},
+            "networks": _NETWORKS,
+            "dns": _dns(),
+            "ingress": {"domain": "local-1.demo.example", "controller": {"kind": "nginx"}},
+        },
+    }
+    yield {
+        "apiVersion": f"{_SEEDS}/v1alpha1",
+        "kind": "ManagedSeedSet",
+        "metadata": {"name": SET, "namespace": _GARDEN, "annotations": {names.ROLLOUT: "true"}},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": _MEMBERS},
+            "template": {
+                "metadata": {"labels": _MEMBERS},
+                "spec": {"gardenlet": {"config": _gardenlet()}},
+            },
+            "shootTemplate": {"metadata": {"labels": _MEMBERS}, "spec": _replica()},
+        },
+    }
+    target = {"type": "Utilization", "averageUtilization": 80}
+    metric = {"type": "Resource", "resource": {"name": "shoots", "target": target}}
+    yield {
+        "apiVersion": f"{_SEEDS}/v1beta1",
+        "kind": "SeedAutoscaler",
+        "metadata": {"name": SET, "namespace": _GARDEN},
+        "spec": {
+            "scaleTargetRef": {"kind": "ManagedSeedSet", "name": SET},
+            "minReplicas": 1,
+            "maxReplicas": 3,
+            "metrics": [metric],
+        },
+    }
+
+
+def _replica() -> Draft:
+    pool = {"name": _LOCAL, "machine": {"type": _LOCAL}, "minimum": 1, "maximum": 2}
+    surge = {"maxSurge": 1, "maxUnavailable": 0, "zones": ["local-a"]}
+    return {
+        "cloudProfile": {"kind": "CloudProfile", "name": _LOCAL},
+        "credentialsBindingName": _GARDEN,
+        "region": _LOCAL,
+        "schedulerName": names.SCHEDULER_NAME,
+        "seedSelector": {"matchLabels": _PARENT},
+        "kubernetes": {"version": "1.35.3", "verticalPodAutoscaler": {"enabled": True}},
+        "maintenance": {"autoUpdate": {"kubernetesVersion": False, "machineImageVersion": False}},
+        "networking": {"type": "calico", **_REPLICA_NETWORKS},
+        "provider": {"type": _LOCAL, "workers": [{**pool, **surge}]},
+    }
+
+
+def _gardenlet() -> Draft:
+    return {
+        "apiVersion": "gardenlet.config.gardener.cloud/v1alpha1",
+        "kind": "GardenletConfiguration",
+        "resources": {"capacity": {"shoots": "10"}},
+        "seedConfig": {"metadata": {"labels": _MEMBERS}, "spec": {"dns": _dns()}},
+    }
+
+
+def _dns() -> Draft:
+    credentials = {"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": _GARDEN}
+    provider = {"type": _LOCAL, "credentialsRef": credentials}
+    return {"provider": provider, "internal": {**provider, "domain": "internal.demo.example"}}
 
 
 def _credentials_binding(draft: Draft) -> Draft:

@@ -57,7 +57,11 @@ def _documents(file: Path) -> Iterator[Draft]:
 
 
 async def install(client: Client, clock: Clock) -> None:
-    """Create the namespaces and definitions that a landscape stands on, and wait for them."""
+    """Create the namespaces and definitions that a landscape stands on, and wait for them.
+
+    On a real Gardener, too, kinds of extensions, machines and Tortoise are defined: nobody else
+    installs them on a laptop, and the demo and the local provider have use for them.
+    """
     for name in NAMESPACES:
         await _create(client, _NAMESPACE, {"metadata": {"name": name}})
     names = []
@@ -65,7 +69,7 @@ async def install(client: Client, clock: Clock) -> None:
     for kind in definable(beside_gardener=False):
         if found.is_claimed(kind):
             continue  # a real Gardener serves it
-        definition = crd(kind, beside_gardener=found.has_gardener)
+        definition = crd(kind, beside_gardener=found.has_gardener, claimed=found.aggregated)
         names.append(definition["metadata"]["name"])
         await client.apply(
             _DEFINITION, ObjectKey("", names[-1]), definition, manager="espalier-dev"

@@ -25,14 +25,14 @@ def objects(layout: Layout, kinds: Iterable[Kind]) -> Iterator[Draft]:
         yield from roles.roles(layout)
     if layout.has_pods:
         yield from _pods(layout)
-    if layout.monitoring:
+    if layout.monitoring and layout.has_pods:
         yield from monitoring(layout)
 
 
 def definitions(layout: Layout, kinds: Iterable[Kind]) -> Iterator[Draft]:
     """Yield the definitions of the kinds that nobody else defines."""
     for kind in kinds:
-        yield crd(kind, beside_gardener=layout.beside_gardener)
+        yield crd(kind, beside_gardener=layout.beside_gardener, claimed=layout.claimed)
 
 
 def _pods(layout: Layout) -> Iterator[Draft]:
@@ -46,36 +46,57 @@ def _pods(layout: Layout) -> Iterator[Draft]:
 
 
 def monitoring(layout: Layout) -> Iterator[Draft]:
-    """Yield what Prometheus and Grafana pick up."""
+    """Yield what Prometheus and Grafana pick up, from the Service of the pods."""
     yield alerts.monitor(layout)
     yield alerts.rule(layout)
     yield dashboard.config_map(layout)
 
 
 def files(layout: Layout, kinds: Sequence[Kind]) -> Mapping[str, str]:
-    """Write an installation as a folder for kustomize, by path within it."""
-    resources: dict[str, list[Draft]] = {
-        "namespaces.yaml": list(workload.namespaces(layout)),
+    """Write an installation, or the part of it, as a folder for kustomize, by path within it."""
+    resources: dict[str, list[Draft]] = {"namespaces.yaml": list(workload.namespaces(layout))}
+    if layout.has_garden:
+        resources |= _garden_files(layout, kinds)
+    if layout.has_pods:
+        resources |= _pod_files(layout)
+    written = {path: _HEADER + write(items) for path, items in resources.items()}
+    written["kustomization.yaml"] = _kustomization(list(resources))
+    if layout.has_pods:
+        written |= _monitoring_files(layout)
+    if layout.has_garden:
+        written["kube-scheduler/bridge.yaml"] = _HEADER + write(roles.engine_roles(layout))
+        written["webhooks.yaml"] = _HEADER + _ABOUT_WEBHOOKS + write(webhooks.preview(layout))
+    return written
+
+
+def _garden_files(layout: Layout, kinds: Sequence[Kind]) -> dict[str, list[Draft]]:
+    return {
         **{f"crds/{item['metadata']['name']}.yaml": [item] for item in definitions(layout, kinds)},
         "rbac.yaml": [roles.account(layout), *roles.roles(layout)],
+    }
+
+
+def _pod_files(layout: Layout) -> dict[str, list[Draft]]:
+    accounts = {"serviceaccount.yaml": [roles.account(layout)]} if layout.is_split else {}
+    return {
+        **accounts,
         "priorityclass.yaml": [workload.priority_class()],
         "poddisruptionbudget.yaml": [workload.disruption_budget(layout)],
         "service.yaml": [workload.service(layout)],
         "networkpolicy.yaml": [workload.network_policy(layout)],
         "deployment.yaml": [workload.deployment(layout)],
     }
+
+
+def _monitoring_files(layout: Layout) -> dict[str, str]:
     watched = {
         "servicemonitor.yaml": [alerts.monitor(layout)],
         "prometheusrule.yaml": [alerts.rule(layout)],
     }
     return {
-        **{path: _HEADER + write(items) for path, items in resources.items()},
-        "kustomization.yaml": _kustomization(list(resources)),
         **{f"monitoring/{path}": _HEADER + write(items) for path, items in watched.items()},
         "monitoring/espalier.json": json.dumps(dashboard.dashboard(), indent=2) + "\n",
         "monitoring/kustomization.yaml": _monitoring_kustomization(layout, list(watched)),
-        "kube-scheduler/bridge.yaml": _HEADER + write(roles.engine_roles(layout)),
-        "webhooks.yaml": _HEADER + _ABOUT_WEBHOOKS + write(webhooks.preview(layout)),
     }
 
 

@@ -33,6 +33,8 @@ class Layout:
     advertise_url: str = ""
     """Where API servers reach a server that runs outside the cluster; no pods are made then."""
     monitoring: bool = False
+    claimed: frozenset[str] = frozenset()
+    """Names of APIServices that somebody else's server answers for."""
 
     @property
     def has_garden(self) -> bool:

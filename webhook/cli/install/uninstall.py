@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -283,8 +283,4 @@ def _is_served(found: Landscape, kind: Kind) -> bool:
     if kind.origin == "kubernetes" or f"{kind.version}.{kind.group}" in found.aggregated:
         return True
     definition = found.definitions.get(kind.resource)
-    return definition is not None and kind.version in _served_versions(definition)
-
-
-def _served_versions(definition: Raw) -> Iterator[str]:
-    return (version["name"] for version in definition["spec"]["versions"] if version["served"])
+    return definition is not None and kind.version in landscape.served_versions(definition)

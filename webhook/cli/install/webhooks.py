@@ -4,12 +4,16 @@ from webhook.admission.configuration import Target, configurations
 from webhook.api.meta import Draft, ObjectKey
 from webhook.cli.install import workload
 from webhook.cli.install.layout import NAME, Layout
-from webhook.domain.options import Options
+from webhook.domain.options import AdmissionOptions, Options
 
 
 def preview(layout: Layout) -> list[Draft]:
     """Make the configurations as they are with default settings, without a caBundle."""
-    options = Options(beside_gardener=layout.beside_gardener, namespace=layout.namespace)
+    options = Options(
+        beside_gardener=layout.beside_gardener,
+        namespace=layout.namespace,
+        admission=AdmissionOptions(garden_namespace=layout.garden_namespace),
+    )
     return configurations(_target(layout), options)
 
 

@@ -113,10 +113,7 @@ def _container(layout: Layout) -> Draft:
         "name": NAME,
         "image": layout.image,
         "args": list(_arguments(layout)),
-        "env": [
-            {"name": "ESPALIER_NAMESPACE", "valueFrom": _field("metadata.namespace")},
-            {"name": "ESPALIER_IDENTITY", "valueFrom": _field("metadata.name")},
-        ],
+        "env": list(_environment(layout)),
         "ports": [
             {"name": "https", "containerPort": SERVING_PORT},
             {"name": "http", "containerPort": PLAIN_PORT},
@@ -149,6 +146,15 @@ def _arguments(layout: Layout) -> Iterator[str]:
     if layout.is_split:
         yield f"--kubeconfig={_GARDEN}/kubeconfig"
         yield f"--advertise-url={service_url(layout)}"
+
+
+def _environment(layout: Layout) -> Iterator[Draft]:
+    yield {"name": "ESPALIER_NAMESPACE", "valueFrom": _field("metadata.namespace")}
+    yield {"name": "ESPALIER_IDENTITY", "valueFrom": _field("metadata.name")}
+    if layout.garden_namespace != names.GARDEN_NAMESPACE:
+        for section in ("ADMISSION", "SCHEDULER"):
+            name = f"ESPALIER_{section}__GARDEN_NAMESPACE"
+            yield {"name": name, "value": layout.garden_namespace}
 
 
 def service_url(layout: Layout) -> str:

@@ -42,6 +42,7 @@ ROLLOUT: Final = Controller(
         Watch(Seed, mapping.of_seed),
         Watch(ControllerRevision, mapping.of_revision),
     ),
+    needs=(Shoot, ManagedSeed, Seed),
 )
 
 

@@ -16,5 +16,6 @@ MANAGED_SEED: Final = Controller(
     plan,
     watches=(Watch(Shoot, mapping.of_shoot), Watch(Seed, mapping.of_seed)),
     reads=(SecretBinding, CredentialsBinding),
+    needs=(Shoot, Seed),
     workers=4,
 )

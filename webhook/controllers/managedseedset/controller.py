@@ -20,5 +20,6 @@ MANAGED_SEED_SET: Final = Controller(
         Watch(Seed, mapping.of_seed),
         Watch(ControllerRevision, mapping.of_revision),
     ),
+    needs=(Shoot, ManagedSeed, Seed),
     workers=2,
 )

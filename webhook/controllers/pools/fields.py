@@ -27,9 +27,10 @@ _NAMESPACE: Final = kind_of_model(Namespace)
 
 def plan_fields(deployment: MachineDeployment, snapshot: Snapshot) -> Plan:
     """Write the numbers of the pool's definition, then the strategy, then make the record."""
-    if deployment.is_deleting:
+    cluster = snapshot.get(Cluster, ObjectKey("", deployment.namespace))
+    if deployment.is_deleting or not _is_ours(deployment, cluster, snapshot):
         return NOTHING
-    change = _missing(deployment, snapshot)
+    change = _missing(deployment, cluster, snapshot)
     if change:
         return Plan((Patch(_DEPLOYMENT, deployment.key, change, deployment.uid),))
     pools, unfit = fleets.pools_in(deployment.namespace, snapshot)
@@ -51,10 +52,14 @@ def plan_namespace(namespace: Namespace, snapshot: Snapshot) -> Plan:
     return Plan((Patch(_NAMESPACE, namespace.key, change, namespace.uid),))
 
 
-def _missing(deployment: MachineDeployment, snapshot: Snapshot) -> Draft:
+def _is_ours(deployment: MachineDeployment, cluster: Cluster | None, snapshot: Snapshot) -> bool:
+    """Leave pools beside a Gardener as they are until somebody asks for more."""
+    return not snapshot.options.beside_gardener or definitions.is_asked_for(deployment, cluster)
+
+
+def _missing(deployment: MachineDeployment, cluster: Cluster | None, snapshot: Snapshot) -> Draft:
     workers = snapshot.by_index(WORKERS_BY_NAMESPACE, deployment.namespace)
     worker = workers[0] if workers else None
-    cluster = snapshot.get(Cluster, ObjectKey("", deployment.namespace))
     if not definitions.missing(deployment, worker, cluster):
         return {}
     key = ObjectKey("", poolfields.DEFINITION)

@@ -31,5 +31,6 @@ SEED_AUTOSCALER: Final = Controller(
     plan,
     watches=(Watch(ManagedSeedSet, of_set),),
     reads=(ManagedSeed, Seed, Shoot),
+    needs=(ManagedSeedSet, ManagedSeed, Seed, Shoot),
 )
 """Woken by time: numbers that change with every shoot are looked at every few seconds."""

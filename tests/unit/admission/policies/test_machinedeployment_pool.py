@@ -11,6 +11,7 @@ from webhook.api import names
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
 from webhook.api.machines import MachineDeployment
+from webhook.domain.options import Options
 
 POLICY = "machinedeployment.pool"
 WORKERS = "extensions.gardener.cloud/v1alpha1"
@@ -61,6 +62,14 @@ def test_where_the_served_kind_keeps_the_fields_they_are_used() -> None:
 def test_a_zone_without_a_definition_gets_the_place_in_its_name() -> None:
     result, _ = mutated(POLICY, make_deployment(zone=9))
     assert result["metadata"]["annotations"][names.POOL_ZONE_INDEX] == "9"
+
+
+@pytest.mark.parametrize("strategy", ["", "Adaptive"])
+def test_beside_a_gardener_only_zones_of_pools_that_ask_for_it_are_filled_in(strategy: str) -> None:
+    around = [worker(), cluster(strategy)] if strategy else [worker()]
+    new = make_deployment(bounds=None)
+    result, _ = mutated(POLICY, new, around=around, options=Options(beside_gardener=True))
+    assert bool(result["metadata"]["annotations"]) == bool(strategy)
 
 
 def test_what_is_right_already_is_not_touched() -> None:

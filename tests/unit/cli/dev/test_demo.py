@@ -10,7 +10,7 @@ from webhook.api.kinds import find_kind
 from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cli.dev import demo
+from webhook.cli.dev import demo, garden_demo
 from webhook.cli.dev.playing import DARK
 
 
@@ -67,3 +67,14 @@ def test_every_kind_is_known_and_nothing_is_named_twice() -> None:
     assert all(first != second for first, second in pairwise(sorted(map(str, keys))))
     for each in demo.objects():
         assert find_kind(each["apiVersion"], each["kind"]) is not None, each["kind"]
+
+
+def test_on_a_gardener_there_is_a_set_with_an_autoscaler_besides() -> None:
+    adapted = [*garden_demo.adapt(demo.objects())]
+    for each in adapted:
+        assert find_kind(each["apiVersion"], each["kind"]) is not None, each["kind"]
+    (owner,) = [each for each in adapted if each["kind"] == "ManagedSeedSet"]
+    (scaler,) = [each for each in adapted if each["kind"] == "SeedAutoscaler"]
+    assert owner["metadata"]["annotations"] == {names.ROLLOUT: "true"}
+    assert scaler["spec"]["scaleTargetRef"]["name"] == owner["metadata"]["name"]
+    assert "SecretBinding" not in {each["kind"] for each in adapted}

@@ -45,6 +45,22 @@ DEFINITION = "CustomResourceDefinition"
             ["Namespace", DEFINITION, *ROLES],
             id="a server outside makes no pods",
         ),
+        pytest.param(
+            Layout(beside_gardener=True, advertise_url="https://host:9443", monitoring=True),
+            ["Namespace", DEFINITION, *ROLES],
+            id="and nothing that looks for their Service",
+        ),
+        pytest.param(
+            Layout(part="garden", beside_gardener=True, monitoring=True),
+            ["Namespace", DEFINITION, *ROLES],
+            id="nor does a virtual garden",
+        ),
+        pytest.param(
+            Layout(part="runtime", monitoring=True),
+            ["Namespace", "ServiceAccount", *PODS, "ServiceMonitor", "PrometheusRule",
+             "ConfigMap"],
+            id="it goes where the pods are",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_applied_and_in_which_order(layout: Layout, kinds: list[str]):
@@ -86,3 +102,22 @@ def test_the_folder_is_what_make_manifests_writes():
         assert present.get(path) == text, f"{path} is out of date: run make manifests"
     stray = {path for path in present if path.startswith("crds/")} - set(files)
     assert not stray, "run make manifests"
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param(Layout(), id="all"),
+        pytest.param(Layout(part="garden"), id="garden"),
+        pytest.param(Layout(part="runtime"), id="runtime"),
+        pytest.param(Layout(advertise_url="https://host:9443"), id="a server outside"),
+    ],
+)
+def test_files_hold_what_would_be_applied(layout: Layout):
+    files = bundle.files(layout, KINDS)
+    named = yaml.safe_load(files["kustomization.yaml"])["resources"]
+    written = [item for path in named for item in yaml.safe_load_all(files[path])]
+    wanted = [*bundle.objects(layout, KINDS)]
+    assert sorted(map(str, written)) == sorted(map(str, wanted))
+    assert ("monitoring/kustomization.yaml" in files) == layout.has_pods
+    assert ("webhooks.yaml" in files) == layout.has_garden

@@ -1,7 +1,9 @@
 from typing import Any
 
 from webhook.api import names, patches
+from webhook.cli.install.layout import labels
 from webhook.cli.install.leaving import Traces, removal, traces, waiting_for_us
+from webhook.cluster import remembrance
 
 
 def managed(manager: str, **fields: Any) -> dict[str, Any]:
@@ -75,3 +77,14 @@ def test_shoots_that_nobody_would_place_any_more():
         ),
     ]
     assert list(waiting_for_us(shoots)) == ["garden-dev/waiting"]
+
+
+async def test_what_was_noted_about_a_gardener_goes_with_the_installation():
+    written: list[Any] = []
+
+    class Api:
+        async def create(self, kind: Any, key: Any, draft: Any) -> None:
+            written.append(draft)
+
+    await remembrance.keep(Api(), "garden")  # type: ignore[arg-type]
+    assert labels().items() <= written[0]["metadata"]["labels"].items()

@@ -4,6 +4,7 @@ import pytest
 
 from webhook.cli.install import workload
 from webhook.cli.install.layout import Layout
+from webhook.settings import load
 
 
 def pod(layout: Layout) -> dict[str, Any]:
@@ -83,3 +84,14 @@ def test_namespaces(layout: Layout, made: list[str]):
     found = list(workload.namespaces(layout))
     assert [item["metadata"]["name"] for item in found] == made
     assert all("labels" not in item["metadata"] for item in found if made == ["garden"])
+
+
+@pytest.mark.parametrize("namespace", ["garden", "elsewhere"])
+def test_pods_are_told_of_a_garden_under_another_name(monkeypatch, namespace: str):
+    (container,) = pod(Layout(garden_namespace=namespace))["containers"]
+    for each in container["env"]:
+        if "value" in each:
+            monkeypatch.setenv(each["name"], each["value"])
+    settings = load({})
+    assert settings.admission.garden_namespace == namespace
+    assert settings.scheduler.garden_namespace == namespace

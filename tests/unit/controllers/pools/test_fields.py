@@ -1,18 +1,20 @@
 """Zones say what their pool is like, pools have records, namespaces with adaptive pools a label."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.builders import make_object
 from tests.machines import SHOOT_NAMESPACE, make_deployment
-from tests.unit.controllers.pools.world import KEY, read, record, show, zone
+from tests.unit.controllers.pools.world import KEY, OPTIONS, read, record, show, zone
 from webhook.api import names
 from webhook.api.core import Namespace
 from webhook.api.decode import convert
 from webhook.api.machines import MachineDeployment
 from webhook.controllers.pools.fields import plan_fields, plan_namespace
 from webhook.domain import poolencoding
+from webhook.domain.options import Options
 from webhook.runtime.actions import Create, Emit, Patch, Plan
 
 WORKER = make_object(
@@ -24,8 +26,22 @@ WORKER = make_object(
 )
 
 
-def plan(deployment: dict[str, Any], *others: Any) -> Plan:
-    return plan_fields(convert(MachineDeployment, deployment), show(deployment, *others))
+BESIDE = replace(OPTIONS, beside_gardener=True)
+
+
+def plan(deployment: dict[str, Any], *others: Any, options: Options = OPTIONS) -> Plan:
+    snapshot = show(deployment, *others, options=options)
+    return plan_fields(convert(MachineDeployment, deployment), snapshot)
+
+
+def make_cluster(**shoot: Any) -> dict[str, Any]:
+    api = "extensions.gardener.cloud/v1alpha1"
+    return make_object(api, "Cluster", SHOOT_NAMESPACE, spec={"shoot": shoot})
+
+
+def annotated(**notes: str) -> dict[str, Any]:
+    found = {f"{names.PREFIX}{name.replace('_', '-')}": text for name, text in notes.items()}
+    return {"metadata": {"annotations": found}}
 
 
 def test_what_the_worker_says_is_written_first() -> None:
@@ -52,6 +68,45 @@ def test_an_adaptive_pool_gets_its_full_numbers_and_a_record() -> None:
     }
     assert isinstance(made, Create)
     assert made.key.name == poolencoding.name_of(KEY)
+
+
+STRATEGY = {"kubernetes": {"clusterAutoscaler": {"sizingStrategy": "Adaptive"}}}
+
+
+@pytest.mark.parametrize(
+    ("said", "around", "is_ours"),
+    [
+        pytest.param({}, [], False, id="a name with a place for its zone"),
+        pytest.param({}, [WORKER], False, id="a Worker with numbers"),
+        pytest.param(
+            {}, [WORKER, make_cluster(spec={})], False, id="a Shoot that asks for nothing"
+        ),
+        pytest.param(
+            {},
+            [WORKER, make_cluster(**annotated(sizing_strategy="Greedy"))],
+            False,
+            id="a Shoot that asks for what nobody knows",
+        ),
+        pytest.param(
+            {},
+            [WORKER, make_cluster(**annotated(sizing_strategy="Adaptive"))],
+            True,
+            id="a Shoot with the twin annotation",
+        ),
+        pytest.param({}, [WORKER, make_cluster(spec=STRATEGY)], True, id="a Shoot with the field"),
+        pytest.param(annotated(sizing_strategy="Adaptive"), [], True, id="its own annotation"),
+        pytest.param({"spec": {"sizingStrategy": "Adaptive"}}, [], True, id="its own field"),
+        pytest.param(annotated(pool_maximum="4"), [], True, id="a maximum of its own"),
+        pytest.param({"spec": {"poolMaximum": 4}}, [], True, id="a maximum in its own field"),
+        pytest.param(annotated(zone_index="0"), [], False, id="a place and nothing else"),
+    ],
+)
+def test_a_pool_beside_a_gardener_is_left_alone_until_somebody_asks(
+    said: dict[str, Any], around: list[dict[str, Any]], is_ours: bool
+) -> None:
+    deployment = make_deployment(bounds=None, **said)
+    assert bool(plan(deployment, *around, options=BESIDE).actions) == is_ours
+    assert plan(deployment, *around).actions  # where no Gardener is, pools are ours
 
 
 def test_what_is_right_is_left_alone() -> None:
