@@ -177,6 +177,10 @@ class Dispatcher:
         self._shifting.discard(key)
         if judgement is None:
             return None
+        if snapshot.stale_reads:
+            # Whatever it says, it may be about a profile or a table that is long past, or unseen.
+            self._line.add_after(key, PAUSE)
+            return None
         if isinstance(judgement, Wait | Stay) and judgement.shifts:
             self._shifting.add(key)
         self._metrics.scheduling_duration.observe(self._clock.monotonic() - started)

@@ -96,6 +96,7 @@ class Replica:
         self.clock = clock
         self.memory = Memory(scheduler.HELPFUL, options=options)
         self.seen = 0
+        self.stale: frozenset[type[Object]] = frozenset()
         self.faults: list[ApiError | str] = []
         self._listeners: dict[type[Object], list[Callable[[Any, Any], None]]] = {}
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
@@ -192,7 +193,7 @@ class Replica:
 
     def snapshot(self) -> Snapshot:
         self.memory.expire(self.clock.now())
-        snapshot = Snapshot(self.memory, self.clock.now())
+        snapshot = Snapshot(self.memory, self.clock.now(), stale=self.stale)
         asyncio.get_running_loop().call_soon(snapshot.expire)
         return snapshot
 
