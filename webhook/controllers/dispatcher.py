@@ -20,7 +20,7 @@ from webhook.controllers.line import Line
 from webhook.controllers.placement import Placed, Placer
 from webhook.controllers.scheduler import Bind, Rank, Stay, Wait, Weaken
 from webhook.domain import ha
-from webhook.runtime import logs
+from webhook.runtime import logs, rights
 from webhook.runtime.actions import MANAGER, Emit
 from webhook.runtime.backoff import Backoff, Delays
 from webhook.runtime.clock import Clock, Timer
@@ -202,7 +202,9 @@ class Dispatcher:
             except ApiError as error:
                 delay = self._backoff.next(key)
                 self._line.add_after(key, delay)
-                logger.warning("could not schedule", extra={"error": str(error), "retry": delay})
+                fields = {"error": str(error), "retry": delay}
+                if not rights.complain(self._metrics, error):
+                    logger.warning("could not schedule", extra=fields)
             except Exception:
                 self._line.add_after(key, self._backoff.next(key))
                 logger.exception("could not schedule")
@@ -230,6 +232,9 @@ class Dispatcher:
             await self._wait(
                 shoot, f"the API server refuses seed {bind.placement.seed}: {placed.message}"
             )
+        elif placed.error is not None and rights.complain(self._metrics, placed.error):
+            right = rights.missing(placed.error)
+            await self._wait(shoot, f"espalier may not {right}, its operator has to allow that")
 
     async def _wait(self, shoot: Shoot, message: str) -> None:
         told = f"Failed to schedule Shoot: {message}"

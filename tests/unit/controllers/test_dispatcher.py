@@ -83,24 +83,40 @@ async def scheduling(server: Server, shoots: int = 1, seeds: int = 1) -> AsyncIt
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        pytest.param(ForbiddenError(403, "Forbidden", "not on this seed"), True, id="refused"),
+        pytest.param(
+            ForbiddenError(403, "Forbidden", "not on this seed"),
+            "refuses seed seed-0",
+            id="refused",
+        ),
         pytest.param(
             ForbiddenError(403, "Forbidden", 'User "system:anonymous" cannot patch'),
-            False,
+            "",
             id="taken for somebody else",
         ),
         pytest.param(
-            UnavailableError(503, "ServiceUnavailable", "no answer"), False, id="not answered"
+            ForbiddenError(
+                403,
+                "Forbidden",
+                'shoots "x" is forbidden: User "espalier" cannot patch resource "shoots/binding" '
+                'in API group "core.gardener.cloud" in the namespace "garden-dev"',
+            ),
+            "espalier may not patch shoots.core.gardener.cloud/binding",
+            id="not ours to do",
+        ),
+        pytest.param(
+            UnavailableError(503, "ServiceUnavailable", "no answer"), "", id="not answered"
         ),
     ],
 )
-async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, told: bool) -> None:
+async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, told: str) -> None:
     server = Refusing(error)
     async with scheduling(server, shoots=3) as scheduled:
         await scheduled.run_for(60)
     assert server.attempts == 3 * 10
     found = server.find(Shoot, ObjectKey("garden-dev", "shoot-0"))
-    assert bool((found.get("status") or {}).get("lastOperation")) is told
+    said = ((found.get("status") or {}).get("lastOperation") or {}).get("description", "")
+    assert bool(said) is bool(told)
+    assert told in said
 
 
 @pytest.mark.parametrize(
