@@ -96,6 +96,13 @@ def test_a_shoot_gets_the_finalizer_first() -> None:
     assert "status" not in shoot
 
 
+def test_finalizers_that_others_add_meanwhile_are_not_erased() -> None:
+    bare = _shoot(metadata={"finalizers": [], "resourceVersion": "7"})
+    (write,) = _plan(bare).actions
+    assert isinstance(write, Patch)
+    assert write.version == "7"
+
+
 @pytest.mark.parametrize(
     ("shoot", "operation"),
     [
