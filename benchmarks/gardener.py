@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Iterator
@@ -38,7 +37,7 @@ REGIONS = ("eu-west-1", "eu-central-1", "us-east-1", "us-west-2", "ap-south-1", 
 ASKS = 2_000
 PEER_SECONDS = 5.0
 LOAD = Load()
-BESIDE_WEBHOOK = 2.0
+BESIDE_WEBHOOK, BETTER = 2.0, 3.0
 
 
 def run(rounds: int) -> dict[str, Any]:
@@ -46,68 +45,85 @@ def run(rounds: int) -> dict[str, Any]:
     peer = find("peer-gardener")
     if peer is None:
         return {"not_run": "Gardener's own code is not built: run `make real`", "figures": []}
-    decisions = [_decisions(peer, seeds, shoots, aim) for seeds, shoots, aim in SIZES]
+    decisions = [asyncio.run(_decisions(peer, rounds, *size)) for size in SIZES]
     validate = asyncio.run(_validate(peer, rounds))
     figures = [found["figure"] for found in decisions] + [validate["figure"]]
     return {"decisions": decisions, "validate": validate, "figures": figures}
 
 
-def _decisions(peer: Path, seeds: int, shoots: int, aim: float) -> dict[str, Any]:
+async def _decisions(
+    peer: Path, rounds: int, seeds: int, shoots: int, aim: float
+) -> dict[str, Any]:
+    """Decide in one landscape, ours and theirs by turns, both by the clock on the wall."""
+    theirs = "DetermineSeed"
     landscape = _landscape(seeds, shoots)
-    ours = _ours(landscape)
-    theirs = _theirs(peer, landscape)
+    ours, document = _Ours(landscape), msgspec.json.encode(landscape)
+
+    async def measure(door: str) -> Found:
+        rate = await _decide(peer, document) if door == theirs else ours.decide()
+        return {"rate": round(rate, 2)}
+
+    measured = await _measured.in_turn(rounds, ("ours", theirs), measure)
+    ratio = _measured.beside(measured, "ours", theirs, "rate")
     return {
         "seeds": seeds,
         "shoots": shoots,
-        "ours_per_second": round(ours, 1),
-        "determine_seed_per_second": round(theirs, 2),
+        "measured": measured,
         "figure": {
             "what": f"decisions beside DetermineSeed, {seeds} seeds x {shoots} shoots",
-            "value": round(ours / theirs, 1),
+            "value": round(ratio, 1),
             "aim": f"at least {aim:g}",
-            "met": ours / theirs >= aim,
+            "met": ratio >= aim,
         },
     }
 
 
-def _ours(landscape: Draft) -> float:
-    """Place arrivals one after the other with profile `gardener`, each counted for the next."""
-    scheduling = SchedulingOptions(profile="gardener", strategy="MinimalDistance")
-    options = Options(beside_gardener=True, scheduling=scheduling)
-    memory = Memory([kind.model for kind in KINDS], options=options)
-    models: dict[str, type[Object]] = {
-        "seeds": Seed, "shoots": Shoot, "cloudProfiles": CloudProfile, "projects": Project,
-    }  # fmt: skip
-    for name, model in models.items():
-        for raw in landscape[name]:
-            found = read(model, raw)
-            memory.store(model).put(found.key, found)
-    gc.collect()
-    gc.freeze()
-    asks = [read(Shoot, raw) for raw in landscape["asks"]]
-    seeds, now = Landscape(), Snapshot.of([]).taken_at
-    profile = profiles.PROFILES["gardener"]
-    place(asks[0], seeds, Snapshot(memory, now), profile)
-    spent = 0.0
-    for shoot in asks:
-        snapshot = Snapshot(memory, now)
-        began = time.process_time()
-        verdict = place(shoot, seeds, snapshot, profile)
-        spent += time.process_time() - began
-        spec = msgspec.structs.replace(shoot.spec, seed_name=verdict.seed or "")
-        memory.store(Shoot).put(shoot.key, msgspec.structs.replace(shoot, spec=spec))
-    return len(asks) / spent
+class _Ours:
+    """A landscape in memory, and shoots that ask for seeds in it."""
+
+    def __init__(self, landscape: Draft) -> None:
+        scheduling = SchedulingOptions(profile="gardener", strategy="MinimalDistance")
+        options = Options(beside_gardener=True, scheduling=scheduling)
+        self._memory = Memory([kind.model for kind in KINDS], options=options)
+        models: dict[str, type[Object]] = {
+            "seeds": Seed, "shoots": Shoot, "cloudProfiles": CloudProfile, "projects": Project,
+        }  # fmt: skip
+        for name, model in models.items():
+            for raw in landscape[name]:
+                found = read(model, raw)
+                self._memory.store(model).put(found.key, found)
+        self._asks = [read(Shoot, raw) for raw in landscape["asks"]]
+        gc.collect()
+        gc.freeze()
+
+    def decide(self) -> float:
+        """Place arrivals one after the other with profile `gardener`, each counted for the next."""
+        seeds, now = Landscape(), Snapshot.of([]).taken_at
+        profile, shoots = profiles.PROFILES["gardener"], self._memory.store(Shoot)
+        place(self._asks[0], seeds, Snapshot(self._memory, now), profile)
+        spent = 0.0
+        for shoot in self._asks:
+            snapshot = Snapshot(self._memory, now)
+            began = time.perf_counter()
+            verdict = place(shoot, seeds, snapshot, profile)
+            spent += time.perf_counter() - began
+            spec = msgspec.structs.replace(shoot.spec, seed_name=verdict.seed or "")
+            shoots.put(shoot.key, msgspec.structs.replace(shoot, spec=spec))
+        for shoot in self._asks:
+            shoots.drop(shoot.key)
+        return len(self._asks) / spent
 
 
-def _theirs(peer: Path, landscape: Draft) -> float:
-    done = subprocess.run(
-        [str(peer), "bench", str(PEER_SECONDS)],
-        input=msgspec.json.encode(landscape),
-        capture_output=True,
-        check=True,
+async def _decide(peer: Path, landscape: bytes) -> float:
+    """Let Gardener's own code decide for some seconds."""
+    process = await asyncio.create_subprocess_exec(
+        *(str(peer), "bench", str(PEER_SECONDS)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
         env=os.environ | {"GOMAXPROCS": "1"},
     )
-    return float(done.stdout)
+    said, _ = await process.communicate(landscape)
+    return float(said)
 
 
 def _landscape(seeds: int, shoots: int) -> Draft:
@@ -222,7 +238,7 @@ async def _validate(peer: Path, rounds: int) -> dict[str, Any]:
         "figure": {
             "what": "/validate with every policy beside a controller-runtime webhook on Shoots",
             "value": round(ratio, 2),
-            "aim": f"at least {BESIDE_WEBHOOK:g}",
+            "aim": f"at least {BESIDE_WEBHOOK:g}, better {BETTER:g}",
             "met": ratio >= BESIDE_WEBHOOK,
         },
     }

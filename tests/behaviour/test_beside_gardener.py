@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from tests.behaviour.beside import HERE, create, events, patch, placed, refused, reviews
+from tests.clocks import FakeClock
 from tests.gardening import ACCOUNT, make_set, make_shoot, ready_seed, unique
+from tests.unit.runtime.world import World
 from tests.waiting import eventually
 from webhook.api import names
+from webhook.api.core import ConfigMap
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import ObjectKey
@@ -18,6 +21,13 @@ from webhook.cluster.client import Client
 from webhook.cluster.errors import UnavailableError
 from webhook.planes.gardener import PROJECT_NAMESPACE
 from webhook.planes.registration import CORE
+from webhook.runtime.actions import Action, Create, Plan, Refusal
+from webhook.runtime.expectations import Expectations
+from webhook.runtime.metrics import Metrics
+from webhook.runtime.reconciler import Reconciler
+from webhook.runtime.recorder import Recorder
+from webhook.runtime.rows import Controller, RefusedError
+from webhook.runtime.writer import Writer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -273,18 +283,42 @@ async def test_a_namespace_may_ask_for_our_scheduler(beside):
     assert (await beside.shoot(other))["spec"]["schedulerName"] == "default-scheduler"
 
 
+def creating(client: Client, draft: dict[str, Any], told: list[str]) -> Reconciler:
+    """A controller of ours that makes one object, and tells people if that is refused."""
+    clock, metrics = FakeClock(), Metrics()
+    world = World(clock, ConfigMap)
+    world.put(kind_of_model(ConfigMap), {"metadata": {"namespace": "garden", "name": "one"}})
+
+    def tell(refusal: Refusal) -> list[Action]:
+        told.append(refusal.message)
+        return []
+
+    plan = Plan((Create(kind_of_model(ManagedSeed), draft),), refused=tell)
+    row = Controller("panic", ConfigMap, lambda _obj, _snapshot: plan)
+    recorder = Recorder(world, "test", clock, metrics)
+    writer = Writer(client, metrics)
+    return Reconciler(row, world, writer, recorder, Expectations(world, clock))
+
+
 async def test_a_panic_of_gardener_is_no_verdict(beside):
     # Its plugin falls over a Shoot without a domain, which one has that has no seed.
     name = await create(beside, make_shoot(namespace="garden"), "none-such")
-    managed_seed = {
-        "apiVersion": f"{SEEDS}/v1alpha1",
-        "kind": "ManagedSeed",
+    gardenlet = make_set(name, name, 0)["spec"]["template"]["spec"]
+    draft = {
         "metadata": {"name": name, "namespace": "garden"},
-        "spec": {"shoot": {"name": name}, **make_set(name, name, 0)["spec"]["template"]["spec"]},
+        "spec": {"shoot": {"name": name}, **gardenlet},
     }
-    async with Client(await config.load(str(beside.plane.kubeconfig))) as client:
+    wrong = {**draft, "spec": {"shoot": {"name": "none-such"}, **gardenlet}}
+    told: list[str] = []
+    async with Client(await config.load(str(beside.directory / "kubeconfig"))) as client:
         with pytest.raises(UnavailableError):
-            await client.create(kind_of_model(ManagedSeed), ObjectKey("garden", name), managed_seed)
+            await creating(client, draft, told).reconcile(ObjectKey("garden", "one"))
+        assert told == []
+        # A word on the object itself is told to people, by the same code.
+        with pytest.raises(RefusedError):
+            await creating(client, wrong, told).reconcile(ObjectKey("garden", "one"))
+    assert len(told) == 1
+    assert "none-such" in told[0]
 
 
 async def test_it_never_acts_as_an_administrator(beside):

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
+import aiohttp
 import pytest
 import pytest_asyncio
 import yaml
@@ -26,6 +27,7 @@ from webhook.api import names
 from webhook.api.crds import crd, definable
 from webhook.cli import manifests
 from webhook.cli.dev.server import Server
+from webhook.controllers.leaving import LOOK_SECONDS
 from webhook.planes.gardener import Gardener
 from webhook.planes.kubernetes import Kubernetes
 from webhook.planes.ports import free_port
@@ -355,3 +357,33 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
     hooks = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
     left = await garden.kubectl("get", f"{kinds},{hooks}", "-A", "-o", "name")
     assert [line for line in left.stdout.splitlines() if "espalier" in line] == []
+
+
+async def test_a_server_that_somebody_runs_in_the_garden_brings_nothing_back(
+    garden, tmp_path, capsys
+):
+    hooks = "mutatingwebhookconfigurations,validatingwebhookconfigurations"
+    quick = ("--namespace=garden", "--retry-period=0.3")
+    server = Server(tmp_path / "server", garden.kubeconfig, (free_port(), free_port()), *quick)
+    await server.start()
+    try:
+        for each in hooks.split(","):
+            await garden.kubectl("wait", "--for=create", "--timeout=120s", f"{each}/espalier")
+        flags = (f"--kubeconfig={garden.kubeconfig}", "--uninstall", "--namespace=garden")
+        code, said, complaint = await asyncio.to_thread(espalier, capsys, *flags, "--force")
+        assert (code, complaint) == (0, "")
+        assert "nobody would place them any more:\n  garden-local/waiting" in said
+        # Longer than it takes to look for the sign, to take the lease and to make webhooks.
+        await asyncio.sleep(LOOK_SECONDS + 2)
+        left = await garden.kubectl("get", hooks, "-o", "name")
+        kept = await garden.kubectl(
+            "get", "leases,secrets,configmaps", "-n", "garden", "-o", "name"
+        )
+        found = (left.stdout + kept.stdout).splitlines()
+        assert [line for line in found if "espalier" in line] == []
+        async with aiohttp.ClientSession() as session:
+            answer = await session.get(f"{server.plain_url}/readyz")
+            assert answer.status == 200
+            assert f"told by ConfigMap garden/{names.LEAVING} to leave" in await answer.text()
+    finally:
+        await server.stop()

@@ -1,6 +1,6 @@
 """Manifests that Gardener ships as examples fit the definitions that stand in for its kinds."""
 
-from tests.behaviour.shipped import examples
+from tests.behaviour.shipped import ACCEPTED, examples
 from tests.planes import require_parts
 from webhook.api.crds import crd
 from webhook.api.decode import convert
@@ -24,3 +24,10 @@ def test_every_example_is_valid_and_is_kept_whole():
         convert(kind.model, document)
         seen += 1
     assert seen > 20
+
+
+def test_what_gardener_accepts_is_from_both_of_its_folders():
+    require_parts("gardener")
+    assert {*ACCEPTED} <= {name for name, _ in examples()}
+    folders = {name.split("/")[0] for name in ACCEPTED if "/" in name}
+    assert {"components", "provider-local"} <= folders

@@ -1,7 +1,10 @@
 """Objects that live the same life, one with Espalier in the garden and one without."""
 
 import json
+import re
+from collections.abc import Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from tests.gardening import SEEDS, Beside, make_seed, make_set, make_shoot, ready_seed
@@ -19,14 +22,23 @@ KINDS: Final = {
 }
 """What is compared, and where it is."""
 
-OF_THE_MOMENT: Final = frozenset(
-    {
-        *("uid", "resourceVersion", "managedFields", "generation", "observedGeneration"),
-        *("creationTimestamp", "lastTransitionTime", "lastUpdateTime", "lastActivityTimestamp"),
-        # A gardenlet's own name, Gardener's dice, and how many seeds there were when it failed.
-        *("id", "timeWindow", "description"),
-    }
+PLACED: Final = "-on"
+"""What the name of a shoot ends with that gardener-scheduler placed on the seed."""
+
+LEFT_OUT: Final = (
+    (r"metadata\.(resourceVersion|managedFields.*)", "when it was written, and by whom"),
+    (r"metadata\.generation|status\.observedGeneration", "how often it was written"),
+    (r"metadata\.creationTimestamp", "when it was made"),
+    (r"status\.(lastOperation|conditions\[\d+\])\.lastUpdateTime", "when that happened"),
+    (r"status\.conditions\[\d+\]\.lastTransitionTime", "when that happened"),
+    (r"status\.lastActivityTimestamp", "when something happened in the project"),
+    (r"spec\.maintenance\.timeWindow\.(begin|end)", "Gardener's dice"),
 )
+"""What differs between objects that Espalier never met, by its path, and why."""
+
+COUNTED: Final = re.compile(r"(?<=of the )\d+(?= seeds )")
+"""How many seeds there were when gardener-scheduler found none that fits."""
+
 ROLLED: Final = "rolled"
 NOWHERE: Final = {"matchLabels": {"nobody": "has-this"}}
 
@@ -48,6 +60,7 @@ def make(name: str) -> list[dict[str, Any]]:
         dict(cloud_profile(name)),
         *map(dict, project(name, f"garden-{name}")),
         make_shoot(name, seedSelector=NOWHERE),
+        make_shoot(name + PLACED, seedSelector={"matchLabels": {"test": name}}),
         base,
         managed,
         {**template, "metadata": {**template["metadata"], "name": name}},
@@ -61,9 +74,15 @@ async def live(beside: Beside, name: str) -> None:
     for kind, namespace in KINDS.items():
         where = ("-n", namespace) if namespace else ()
         await beside.kubectl("label", kind, name, *where, "team=blue")
+    await eventually(partial(_is_healthy, beside, name + PLACED), 60)
     purpose = json.dumps({"spec": {"purpose": "development"}})
     here = ("-n", "garden-local")
     await beside.kubectl("patch", "shoot", name, *here, "--type=merge", "-p", purpose)
+
+
+async def _is_healthy(beside: Beside, name: str) -> bool:
+    labels = (await beside.shoot(name))["metadata"].get("labels") or {}
+    return labels.get(names.SHOOT_STATUS) == "healthy"
 
 
 async def _creates(beside: Beside, draft: dict[str, Any]) -> bool:
@@ -116,27 +135,51 @@ async def are_equal(beside: Beside, met: str, new: str) -> bool:
     return not await differences(beside, met, new)
 
 
-async def differences(beside: Beside, met: str, new: str) -> list[tuple[Any, Any]]:
-    """Give the pairs that are not equal, without what depends on name and moment."""
-    found = []
-    for kind, namespace in KINDS.items():
+async def differences(beside: Beside, met: str, new: str) -> list[tuple[str, Any, Any]]:
+    """Give what is not equal, without what depends on name and moment."""
+    found: list[tuple[str, Any, Any]] = []
+    for kind, namespace, suffix in things():
         where = ("-n", namespace) if namespace else ()
-        one, other = [await beside.get(kind, name, *where) for name in (met, new)]
-        pair = _lasting(one, met), _lasting(other, new)
-        if pair[0] != pair[1]:
-            found.append(pair)
+        one, other = [
+            flat(await beside.get(kind, name + suffix, *where), name) for name in (met, new)
+        ]
+        paths = sorted({*one, *other})
+        found += [
+            (f"{kind}{suffix} {path}", one.get(path), other.get(path))
+            for path in paths
+            if one.get(path) != other.get(path)
+        ]
     return found
 
 
-def _lasting(raw: dict[str, Any], name: str) -> Any:
-    """What does not depend on the name or the moment."""
-    if raw["kind"] == "Seed":
-        # Whether its gardenlet lives is told by the clock.
-        (raw.get("status") or {}).pop("conditions", None)
-    return json.loads(json.dumps(_without(raw)).replace(name, "NAME"))
+def things() -> Iterator[tuple[str, str, str]]:
+    """List what is compared: kind, namespace, and what its name ends with."""
+    for kind, namespace in KINDS.items():
+        yield kind, namespace, ""
+    yield "shoot", KINDS["shoot"], PLACED
 
 
-def _without(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without(each) for key, each in value.items() if key not in OF_THE_MOMENT}
-    return [_without(each) for each in value] if isinstance(value, list) else value
+def flat(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    """Write an object as paths and values, without what depends on its name and its moment."""
+    text = json.dumps(raw).replace(name, "NAME").replace(raw["metadata"]["uid"], "UID")
+    lasting = json.loads(COUNTED.sub("N", text))
+    # Several controllers write them, in whichever order they come.
+    lasting["metadata"].get("finalizers", []).sort()
+    lasting.get("status", {}).get("conditions", []).sort(key=itemgetter("type"))
+    found = dict(_flatten("", lasting))
+    return {path: value for path, value in found.items() if not _is_left_out(path)}
+
+
+def _is_left_out(path: str) -> bool:
+    return any(re.fullmatch(pattern, path) for pattern, _reason in LEFT_OUT)
+
+
+def _flatten(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from _flatten(f"{path}.{key}" if path else key, each)
+    elif isinstance(value, list) and value:
+        for index, each in enumerate(value):
+            yield from _flatten(f"{path}[{index}]", each)
+    else:
+        yield path, value

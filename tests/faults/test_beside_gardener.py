@@ -5,21 +5,27 @@ import json
 import os
 import time
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.gardening import Beside, make_shoot, ready_seed, unique
+from tests.gardening import Beside, make_seed, make_shoot, ready_seed, unique
 from tests.reviews import make_review
 from tests.waiting import eventually
+from webhook.api import names
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.api.timestamps import format_time
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.errors import AlreadyExistsError, ApiError
+from webhook.controllers.dispatcher import PAUSE
 from webhook.planes.gardener import PROJECT_NAMESPACE
 
 SOAK = bool(os.environ.get("ESPALIER_SOAK"))
@@ -32,6 +38,14 @@ pytestmark = pytest.mark.timeout(1800 if SOAK else 240)
 
 _SHOOT = kind_of_model(Shoot)
 HERE = f"--namespace={PROJECT_NAMESPACE}"
+GARDENERS = ("core.gardener.cloud", "seedmanagement.gardener.cloud", "security.gardener.cloud")
+LOST = (
+    "shoots.core.gardener.cloud",
+    "seeds.core.gardener.cloud",
+    "cloudprofiles.core.gardener.cloud",
+    "managedseeds.seedmanagement.gardener.cloud",
+    "managedseedsets.seedmanagement.gardener.cloud",
+)
 
 
 async def readiness(beside: Beside) -> tuple[int, str]:
@@ -40,17 +54,78 @@ async def readiness(beside: Beside) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def lists(beside: Beside) -> Counter[str]:
-    """How often each kind was listed anew."""
+async def metrics(beside: Beside, name: str) -> dict[str, float]:
+    """A metric's samples, by their labels as they are written."""
     address = f"{beside.http}/metrics"
     async with aiohttp.ClientSession() as session, session.get(address) as answer:
-        text = await answer.text()
-    found: Counter[str] = Counter()
-    for line in text.splitlines():
-        if line.startswith("espalier_cache_relists_total{"):
-            kind = line.partition('kind="')[2].partition('"')[0]
-            found[kind] = int(float(line.rpartition(" ")[2]))
-    return found
+        lines = (await answer.text()).splitlines()
+    samples = (line.rpartition(" ") for line in lines if line.partition("{")[0].split()[0] == name)
+    return {labels.removeprefix(name): float(value) for labels, _, value in samples}
+
+
+async def lists(beside: Beside) -> Counter[str]:
+    """How often each kind was listed anew."""
+    samples = await metrics(beside, "espalier_cache_relists_total")
+    kinds = {labels.partition('kind="')[2].partition('"')[0]: labels for labels in samples}
+    return Counter({kind: int(samples[labels]) for kind, labels in kinds.items()})
+
+
+async def decisions(beside: Beside) -> float:
+    """How often the scheduler has judged a shoot."""
+    return sum((await metrics(beside, "espalier_scheduling_duration_seconds_count")).values())
+
+
+@asynccontextmanager
+async def always_ready(beside: Beside) -> AsyncIterator[None]:
+    """Look at /readyz all the time while the block runs."""
+    answers: list[tuple[int, str]] = []
+
+    async def look() -> None:
+        while True:
+            answers.append(await readiness(beside))
+            await asyncio.sleep(0.5)
+
+    task = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert len(answers) > 10
+    assert [each for each in answers if each[0] != 200] == []
+
+
+def make_schedule(minutes: int) -> dict[str, Any]:
+    """A ScheduledScaling with a window that opens tomorrow and is so long."""
+    opening = datetime.now(UTC) + timedelta(days=1)
+    schedule = {
+        "startAt": format_time(opening),
+        "finishAt": format_time(opening + timedelta(minutes=minutes)),
+    }
+    return {
+        "apiVersion": "autoscaling.mercari.com/v1alpha1",
+        "kind": "ScheduledScaling",
+        "metadata": {"name": unique("w"), "namespace": "garden"},
+        "spec": {
+            "targetRefs": {"tortoiseName": "none"},
+            "strategy": {"static": {"minimumMinReplicas": 3}},
+            "schedule": schedule,
+        },
+    }
+
+
+def make_distances() -> dict[str, Any]:
+    """A table of distances for a profile that is not there; any table makes the scheduler look."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": unique("distances-"),
+            "namespace": "garden",
+            "labels": {names.REGION_CONFIG_PURPOSE: names.REGION_CONFIG},
+            "annotations": {names.REGION_CONFIG_PROFILES: "none"},
+        },
+    }
 
 
 def make_autoscaler() -> dict[str, Any]:
@@ -83,36 +158,64 @@ async def is_placed(beside: Beside, name: str) -> bool:
 @pytest.mark.parametrize("how", ["stopped", "frozen"])
 async def test_an_outage_of_gardener_ends_by_itself(beside, how):
     seed = unique("seed-")
-    await ready_seed(beside, seed)
+    waiting = make_shoot(schedulerName="espalier", seedSelector={"matchLabels": {"test": seed}})
+    name = waiting["metadata"]["name"]
+    await beside.kubectl("create", "-f", "-", input=waiting)
+    await eventually(lambda: _is_told(beside, name))
     before = await lists(beside)
     process = beside.plane.gardener_apiserver
-    if how == "stopped":
-        await process.kill()
-    else:
-        process.pause()
-    began = time.monotonic()
-    try:
-        # Watches notice one after the other.
-        await eventually(lambda: _names_stale(beside), OUTAGE_SECONDS + 80)
-        # Whether there is such a set nobody can say: that is our fault, and no refusal.
-        assert (await judged(beside, make_autoscaler()))[0] == 503
-        # What kube-apiserver serves itself goes on, our own kinds among it.
-        await beside.kubectl("create", "-f", "-", input=make_autoscaler())
-        await asyncio.sleep(OUTAGE_SECONDS - (time.monotonic() - began))
-        assert (await readiness(beside))[0] == 200
-    finally:
+    async with always_ready(beside):
         if how == "stopped":
-            await process.start()
+            await process.kill()
         else:
-            process.resume()
-    await eventually(lambda: _names_nothing(beside), 90)
+            process.pause()
+        began = time.monotonic()
+        try:
+            # Watches notice one after the other.
+            await eventually(lambda: _names_stale(beside), OUTAGE_SECONDS + 80)
+            # Whether there is such a set nobody can say: that is our fault, and no refusal.
+            assert (await judged(beside, make_autoscaler()))[0] == 503
+            await _goes_on(beside)
+            await _is_paused(beside)
+            await asyncio.sleep(OUTAGE_SECONDS - (time.monotonic() - began))
+        finally:
+            if how == "stopped":
+                await process.start()
+            else:
+                process.resume()
+        await eventually(lambda: _names_nothing(beside), 90)
     told = await eventually(lambda: _refusal(beside), 60)
     assert "spec.scaleTargetRef.name" in told
-    shoot = make_shoot(schedulerName="espalier", seedSelector={"matchLabels": {"test": seed}})
-    await eventually(lambda: _create(beside, shoot), 60)
-    await eventually(lambda: is_placed(beside, shoot["metadata"]["name"]), 60)
+    await eventually(lambda: _create(beside, make_seed(seed)), 60)
+    await eventually(lambda: is_placed(beside, name), 60)
     again = await lists(beside) - before
     assert {kind: count for kind, count in again.items() if count > 1} == {}
+
+
+async def _goes_on(beside: Beside) -> None:
+    """What kube-apiserver serves is judged and looked after, although webhooks may be ignored."""
+    bad = await beside.kubectl("create", "-f", "-", input=make_schedule(-5), check=False)
+    assert "spec.schedule.finishAt" in bad.stderr
+    good = make_schedule(5)
+    await beside.kubectl("create", "-f", "-", input=good)
+    where = ("-n", "garden", f"scheduledscaling/{good['metadata']['name']}")
+    await beside.kubectl("wait", "--for=jsonpath={.status.phase}=Pending", "--timeout=20s", *where)
+    await beside.kubectl("delete", *where)
+
+
+async def _is_paused(beside: Beside) -> None:
+    """What may help those who wait changes, and nobody decides on what is lost."""
+    before = await decisions(beside)
+    table = make_distances()
+    await beside.kubectl("create", "-f", "-", input=table)
+    await asyncio.sleep(2 * PAUSE)
+    assert await decisions(beside) == before
+    await beside.kubectl("delete", "-f", "-", input=table)
+
+
+async def _is_told(beside: Beside, name: str) -> str:
+    operation = (await beside.shoot(name)).get("status", {}).get("lastOperation") or {}
+    return str(operation.get("description", ""))
 
 
 async def _refusal(beside: Beside) -> str:
@@ -121,9 +224,11 @@ async def _refusal(beside: Beside) -> str:
 
 
 async def _names_stale(beside: Beside) -> bool:
-    status, text = await readiness(beside)
-    assert status == 200
-    return "shoots.core.gardener.cloud" in text
+    """Every kind of Gardener's that decisions read, and none of kube-apiserver's."""
+    _, text = await readiness(beside)
+    stale = text.partition("stale: ")[2].partition("\n")[0].split(", ")
+    assert not [kind for kind in stale if kind and not kind.endswith(GARDENERS)]
+    return {*LOST} <= {*stale}
 
 
 async def _names_nothing(beside: Beside) -> bool:
@@ -223,28 +328,60 @@ async def test_gardener_goes_on_while_espalier_is_dead(beside):
         await beside.server.start()
 
 
-async def test_a_missing_right_is_named_once_and_costs_only_what_needs_it(beside):
+@asynccontextmanager
+async def without(beside: Beside, *resources: str) -> AsyncIterator[None]:
+    """Take all rights on some resources away while the block runs."""
     role = await beside.get("clusterrole", "espalier")
-    without = [
-        {**rule, "resources": [each for each in rule["resources"] if each != "quotas"]}
+    left = [
+        {**rule, "resources": [each for each in rule["resources"] if each not in resources]}
         for rule in role["rules"]
     ]
-    change = {"rules": [rule for rule in without if rule["resources"]]}
-    body = json.dumps(change)
-    await beside.kubectl("patch", "clusterrole", "espalier", "--type=merge", "-p", body)
-    assert beside.server is not None
-    await beside.server.restart()
+    await _allow(beside, [rule for rule in left if rule["resources"]])
     try:
-        seed = unique("seed-")
-        await ready_seed(beside, seed)
-        shoot = make_shoot(schedulerName="espalier", seedSelector={"matchLabels": {"test": seed}})
-        await beside.kubectl("create", "-f", "-", input=shoot)
-        await eventually(lambda: is_placed(beside, shoot["metadata"]["name"]), 60)
-        said = (await beside.said()).rpartition("beside a Gardener")[0].rpartition("stopped (")[2]
-        lines = [line for line in said.splitlines() if "quotas" in line and "forbidden" in line]
-        assert len(lines) == 1
-        assert "watch" in lines[0] or "list" in lines[0]
+        yield
     finally:
-        back = json.dumps({"rules": role["rules"]})
-        await beside.kubectl("patch", "clusterrole", "espalier", "--type=merge", "-p", back)
+        await _allow(beside, role["rules"])
+
+
+async def _allow(beside: Beside, rules: list[dict[str, Any]]) -> None:
+    body = json.dumps({"rules": rules})
+    await beside.kubectl("patch", "clusterrole", "espalier", "--type=merge", "-p", body)
+
+
+async def test_a_missing_right_is_named_once_and_costs_only_what_needs_it(beside):
+    assert beside.server is not None
+    before = len(await beside.said())
+    seed = unique("seed-")
+    ours: dict[str, Any] = {
+        "schedulerName": "espalier",
+        "seedSelector": {"matchLabels": {"test": seed}},
+    }
+    shoots = [make_shoot(**ours) for _ in range(4)]
+    called = [shoot["metadata"]["name"] for shoot in shoots]
+    try:
+        async with without(beside, "quotas", "events"):
+            await beside.server.restart()
+            await ready_seed(beside, seed)
+            for shoot in shoots[:2]:
+                await beside.kubectl("create", "-f", "-", input=shoot)
+            for name in called[:2]:
+                await eventually(partial(is_placed, beside, name), 60)
+            async with without(beside, "shoots/binding"):
+                for shoot in shoots[2:]:
+                    await beside.kubectl("create", "-f", "-", input=shoot)
+                for name in called[2:]:
+                    told = await eventually(partial(_is_told, beside, name), 60)
+                    assert "may not patch shoots.core.gardener.cloud/binding" in told
+            for name in called[2:]:
+                await eventually(partial(is_placed, beside, name), 60)
+            said = (await beside.said())[before:]
+    finally:
         await beside.server.restart()
+    missing = [line for line in said.splitlines() if "is forbidden: User" in line]
+    assert len(missing) == 3
+    for right in (
+        'watch resource "quotas"',
+        'create resource "events"',
+        'patch resource "shoots/binding"',
+    ):
+        assert len([line for line in missing if f"cannot {right}" in line]) == 1

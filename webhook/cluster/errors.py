@@ -1,9 +1,11 @@
 """What an API server, or whatever stands before it, answers instead of what was asked for."""
 
+import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
+from typing_extensions import override
 
 from webhook.api import status as reasons
 
@@ -11,9 +13,27 @@ from webhook.api import status as reasons
 _EXCERPT: Final = 256
 
 _ANONYMOUS: Final = 'User "system:anonymous"'
+# How Kubernetes' servers word what no rule allows; admission never says it that way.
+_NOT_ALLOWED: Final = re.compile(
+    r'is forbidden: User "[^"]*" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"'
+)
 
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What decoding raises: for JSON that is not as it should be, broken text, endless nesting."""
+
+
+class Right(NamedTuple):
+    """What somebody may or may not do."""
+
+    verb: str
+    resource: str
+    group: str
+
+    @override
+    def __str__(self) -> str:
+        plural, _, subresource = self.resource.partition("/")
+        name = f"{plural}.{self.group}" if self.group else plural
+        return f"{self.verb} {name}/{subresource}" if subresource else f"{self.verb} {name}"
 
 
 class ApiError(Exception):
@@ -58,6 +78,12 @@ class ForbiddenError(ApiError):
         whom to believe.
         """
         return _ANONYMOUS in self.message
+
+    @property
+    def missing(self) -> Right | None:
+        """The right that we lack; None if somebody judged what we asked for, and not us."""
+        found = _NOT_ALLOWED.search(self.message)
+        return None if found is None or self.mistakes_us else Right(*found.groups())
 
 
 class NotFoundError(ApiError):

@@ -11,6 +11,7 @@ from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from webhook.runtime.clock import Clock
+from webhook.runtime.logs import Repeats
 from webhook.tls.bundle import BundleError, is_vouched_for, split
 from webhook.tls.material import Material, Profile, advance
 from webhook.tls.rotation import TRUST_SECONDS, Rotation
@@ -86,16 +87,19 @@ class Keeper:
         self._rotation = rotation
         self._clock = clock
         self._published_since: float | None = None
+        self._trouble = Repeats()
 
     async def run(self) -> None:
         """Look every few seconds; wall time counts, so a machine that slept catches up."""
         while True:
             try:
                 await self.look()
+                self._trouble.end()
             except ConflictError:
                 continue
             except (ApiError, BundleError) as error:
-                logger.warning("could not keep the certificate", extra={"error": str(error)})
+                level = self._trouble.level(str(error))
+                logger.log(level, "could not keep the certificate", extra={"error": str(error)})
             await self._clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:

@@ -20,7 +20,7 @@ from webhook.controllers.line import Line
 from webhook.controllers.placement import Placed, Placer
 from webhook.controllers.scheduler import Bind, Rank, Stay, Wait, Weaken
 from webhook.domain import ha
-from webhook.runtime import logs
+from webhook.runtime import logs, rights
 from webhook.runtime.actions import MANAGER, Emit
 from webhook.runtime.backoff import Backoff, Delays
 from webhook.runtime.clock import Clock, Timer
@@ -181,6 +181,10 @@ class Dispatcher:
         self._shifting.discard(key)
         if judgement is None:
             return None
+        if snapshot.stale_reads:
+            # Whatever it says, it may be about a profile or a table that is long past, or unseen.
+            self._line.add_after(key, PAUSE)
+            return None
         if isinstance(judgement, Wait | Stay) and judgement.shifts:
             self._shifting.add(key)
         self._metrics.scheduling_duration.observe(self._clock.monotonic() - started)
@@ -202,7 +206,9 @@ class Dispatcher:
             except ApiError as error:
                 delay = self._backoff.next(key)
                 self._line.add_after(key, delay)
-                logger.warning("could not schedule", extra={"error": str(error), "retry": delay})
+                fields = {"error": str(error), "retry": delay}
+                if not rights.complain(self._metrics, error):
+                    logger.warning("could not schedule", extra=fields)
             except Exception:
                 self._line.add_after(key, self._backoff.next(key))
                 logger.exception("could not schedule")
@@ -232,6 +238,9 @@ class Dispatcher:
             )
         elif placed.result == "full" and self._backoff.failures(shoot.key) >= TELLING:
             await self._wait(shoot, f"{placed.message}, counting shoots on their way there")
+        elif placed.error is not None and rights.complain(self._metrics, placed.error):
+            right = rights.missing(placed.error)
+            await self._wait(shoot, f"espalier may not {right}, its operator has to allow that")
 
     async def _wait(self, shoot: Shoot, message: str) -> None:
         told = f"Failed to schedule Shoot: {message}"

@@ -28,24 +28,37 @@ class Api(Protocol):
 
 
 class Leaving:
-    """Knows whether the marker is there that `espalier manifests --uninstall` puts up."""
+    """Knows whether the marker was ever there that `espalier manifests --uninstall` puts up."""
 
     def __init__(self, api: Api, namespace: str, clock: Clock) -> None:
         self._api = api
         self._key = ObjectKey(namespace, names.LEAVING)
         self._clock = clock
+        self._is_told = False
+
+    @property
+    def told(self) -> str:
+        """What this server was told, and how it may stay all the same; empty if nothing."""
+        if not self._is_told:
+            return ""
+        return f"told by ConfigMap {self._key} to leave: to stay, delete it and start anew"
 
     async def run_unless(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run something for ever, but not while the marker is there."""
-        while True:
-            while await self.is_marked():
-                await self._clock.sleep(LOOK_SECONDS)
+        """Run something until the marker is seen, and never again.
+
+        The marker goes when all is taken away, and this process may live on: a server that went
+        on then would bring back what was taken away.
+        """
+        if not await self.is_marked():
             try:
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(self._watch())
                     await work()
             except* LeavingError:
-                logger.warning("leaving: not competing for the lease any more")
+                pass
+        self._is_told = True
+        logger.warning("leaving: leads and keeps nothing any more", extra={"reason": self.told})
+        await asyncio.Event().wait()
 
     async def is_marked(self) -> bool:
         """Look whether the marker is there; who cannot look goes on as before."""

@@ -38,7 +38,7 @@ from webhook.scheduling.ledger import Entry, Ledger
 
 logger = logging.getLogger(__name__)
 
-Result: TypeAlias = Literal["bound", "full", "changed", "gone", "refused", "unknown"]
+Result: TypeAlias = Literal["bound", "full", "changed", "gone", "refused", "barred", "unknown"]
 
 RESET: Final = "LedgerReset"
 
@@ -52,12 +52,14 @@ _PAUSE: Final = 0.5
 class Placed(NamedTuple):
     """How a placement ended.
 
-    `full` and `changed` ask for another decision; `refused` is the API server's word; `unknown`
-    means that nobody answered: the entry stays, so that nothing is lost either way.
+    `full` and `changed` ask for another decision; `refused` is the API server's word on shoot and
+    seed, `barred` one on our own rights; `unknown` means that nobody answered: the entry stays, so
+    that nothing is lost either way.
     """
 
     result: Result
     message: str = ""
+    error: ApiError | None = None
 
 
 class Placement(NamedTuple):
@@ -155,8 +157,7 @@ class Placer:
             return Placed("gone", f"shoot {shoot.key} is gone")
         except ApiError as error:
             await self._release(placement, clerk)
-            mistaken = isinstance(error, ForbiddenError) and error.mistakes_us
-            return Placed("changed" if mistaken else "refused", str(error))
+            return Placed(_result_of(error), str(error), error)
         self._cache.confirm(Shoot, shoot.key, written)
         return Placed("bound")
 
@@ -227,6 +228,14 @@ class Placer:
         found = self._cache.snapshot().get(Seed, ObjectKey("", seed))
         if found is not None:
             self._recorder.emit(Emit(_SEED, found, RESET, message, "Warning"))
+
+
+def _result_of(error: ApiError) -> Result:
+    if not isinstance(error, ForbiddenError):
+        return "refused"
+    if error.mistakes_us:
+        return "changed"
+    return "refused" if error.missing is None else "barred"
 
 
 def change(placement: Placement) -> Draft:

@@ -17,6 +17,7 @@ from webhook.cluster.errors import ApiError, ForbiddenError, NotFoundError
 from webhook.cluster.requests import Request
 from webhook.runtime.actions import MANAGER
 from webhook.runtime.clock import Clock
+from webhook.runtime.logs import Repeats
 from webhook.state.snapshot import Snapshot
 from webhook.tls.overlap import Overlap
 from webhook.tls.rotation import Rotation
@@ -83,6 +84,7 @@ class Keeper:
         self._clock = clock
         self._overlap = Overlap()
         self._changed = asyncio.Event()
+        self._trouble = Repeats()
 
     async def run(self) -> None:
         """Look whenever a configuration changes, and every few seconds."""
@@ -106,8 +108,11 @@ class Keeper:
     async def _look_safely(self) -> None:
         try:
             await self.look()
+            self._trouble.end()
         except ApiError as error:
-            logger.warning("could not keep the webhook configurations", extra={"error": str(error)})
+            fields = {"error": str(error)}
+            level = self._trouble.level(error.message)
+            logger.log(level, "could not keep the webhook configurations", extra=fields)
 
     async def look(self) -> None:
         """Write what is not as it should be; nothing before we are ready, or while we leave."""

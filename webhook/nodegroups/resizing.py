@@ -23,6 +23,7 @@ from webhook.domain.pools import PoolKey
 from webhook.nodegroups import crews
 from webhook.nodegroups.record import BusyError, Records, Remembering
 from webhook.nodegroups.views import Views
+from webhook.runtime.actions import MANAGER
 from webhook.runtime.clock import Clock, within
 
 SECONDS: Final = 3.0
@@ -32,6 +33,7 @@ GRANT_SECONDS: Final = 2.4
 
 _PAUSE: Final = 0.1
 _DEPLOYMENT: Final = kind_of_model(MachineDeployment)
+_QUERY: Final = {"fieldManager": MANAGER}
 
 
 class Assuming(Remembering, Protocol):
@@ -272,7 +274,8 @@ class Resizer:
 
     async def _send(self, key: ObjectKey, change: Draft) -> MachineDeployment:
         try:
-            body = await self._client.send(requests.patch(_DEPLOYMENT, key, change), SECONDS)
+            request = requests.patch(_DEPLOYMENT, key, change, query=_QUERY)
+            body = await self._client.send(request, SECONDS)
         except NotFoundError as error:
             raise GoneError(f"MachineDeployment {key} is no more") from error
         return self._show(key, body)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from webhook.api.meta import Object, ObjectKey
 from webhook.cluster.errors import ConflictError
-from webhook.runtime import logs
+from webhook.runtime import logs, rights
 from webhook.runtime.clock import Clock
 from webhook.runtime.expectations import UnseenError
 from webhook.runtime.metrics import Metrics
@@ -137,10 +137,12 @@ class Runner:
         except RefusedError as error:
             delay = self._again(key, "refused")
             fields = {"error": str(error), "retry_in": round(delay, 3)}
-            logger.warning("the API server refused a write", extra=fields)
-        except Exception:
+            if not rights.complain(self._metrics, error):
+                logger.warning("the API server refused a write", extra=fields)
+        except Exception as error:
             delay = self._again(key, "error")
-            logger.exception("could not reconcile", extra={"retry_in": round(delay, 3)})
+            if not rights.complain(self._metrics, error):
+                logger.exception("could not reconcile", extra={"retry_in": round(delay, 3)})
         else:
             self._settle(key, result)
 

@@ -16,6 +16,7 @@ from webhook.api.meta import Raw
 from webhook.api.timestamps import format_micro_time
 from webhook.runtime.clock import Clock, within
 from webhook.runtime.lease import Lock, LockError, LockTakenError, Record
+from webhook.runtime.logs import Repeats
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Elector:
         self._clock = clock
         self._seen: _Observation | None = None
         self._deadline: float | None = None
+        self._trouble = Repeats()
 
     @property
     def is_leading(self) -> bool:
@@ -153,9 +155,11 @@ class Elector:
                 await self._look()
             if self._may_take():
                 await self._take()
+            self._trouble.end()
         except (LockError, TimeoutError) as error:
             reason = str(error) or "the call timed out"
-            logger.warning("could not write the lease", extra={"error": reason})
+            level = self._trouble.level(reason)
+            logger.log(level, "could not write the lease", extra={"error": reason})
         return self.is_leading
 
     async def _look(self) -> None:

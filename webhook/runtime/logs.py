@@ -36,6 +36,22 @@ def fields(**values: Any) -> Iterator[None]:
         _FIELDS.reset(token)
 
 
+class Repeats:
+    """Knows what was said last, so that the same trouble is told once until it is over."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def level(self, text: str) -> int:
+        """Say how loud to be about something."""
+        is_known, self._last = text == self._last, text
+        return logging.DEBUG if is_known else logging.WARNING
+
+    def end(self) -> None:
+        """Take note that all is well again."""
+        self._last = ""
+
+
 def configure(form: Format, level: str, stream: IO[str] | None = None) -> None:
     """Send every log line of the program to one stream in one format."""
     handler = logging.StreamHandler(stream or sys.stderr)

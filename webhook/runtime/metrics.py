@@ -19,6 +19,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from webhook.cluster.errors import Right
 from webhook.runtime.actions import Measure
 
 PREFIX = "espalier_"
@@ -74,6 +75,13 @@ class Metrics:
         elif measure.since is not None:
             late = max(0.0, (now - measure.since).total_seconds())
             self.edge_lateness.labels(measure.label).observe(late)
+
+    def miss(self, right: Right) -> bool:
+        """Count a call that a missing right has stopped; True if that is the first one."""
+        first = right not in self._missed
+        self._missed.add(right)
+        self.missing_rights.labels(*right).inc()
+        return first
 
     def before_reading(self, tell: Callable[[], None]) -> None:
         """Have somebody who counts by himself tell the counters before they are read."""
@@ -151,6 +159,14 @@ class Metrics:
             "api_writes_total", "Writes to the API server", "action", "kind", "result"
         )
         self.events = self._counter("events_total", "Kubernetes Events", "type", "result")
+        self.missing_rights = self._counter(
+            "missing_rights_total",
+            "Calls that failed because we lack a right",
+            "verb",
+            "resource",
+            "group",
+        )
+        self._missed: set[Right] = set()
 
     def _make_scheduling_metrics(self) -> None:
         self.placements = self._counter(

@@ -10,6 +10,7 @@ from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.api.timestamps import format_time
 from webhook.cluster.errors import AlreadyExistsError, ApiError, NotFoundError
+from webhook.runtime import rights
 from webhook.runtime.actions import Emit
 from webhook.runtime.clock import Clock
 from webhook.runtime.events import Aggregator, Series
@@ -73,7 +74,8 @@ class Recorder:
             # An Event tells people; nothing depends on it, so it is not worth a second attempt.
             self._metrics.events.labels(emit.type, "failed").inc()
             about = {"reason": emit.reason, "object": str(emit.regarding.key)}
-            logger.warning("could not write an event", extra={**about, "error": str(error)})
+            if not rights.complain(self._metrics, error):
+                logger.warning("could not write an event", extra={**about, "error": str(error)})
             return
         series.written = True
         self._metrics.events.labels(emit.type, "written").inc()

@@ -49,7 +49,7 @@ class Subject:
         self.request: Mapping[str, Decimal] = usage.request(self.availability, self.options.usage)
         self.own_seeds = usage.seeds(shoot)
         self.profile_name = cloud_profile_name(shoot, snapshot)
-        self.cloud_profile = snapshot.get(CloudProfile, ObjectKey("", self.profile_name))
+        self.cloud_profile = snapshot.rely_on(CloudProfile, ObjectKey("", self.profile_name))
 
     @property
     def is_multi_zone(self) -> bool:
@@ -90,5 +90,5 @@ def cloud_profile_name(shoot: Shoot, snapshot: Snapshot) -> str:
         return shoot.spec.cloud_profile_name
     if reference.kind != _NAMESPACED:
         return reference.name
-    own = snapshot.get(NamespacedCloudProfile, ObjectKey(shoot.namespace, reference.name))
+    own = snapshot.rely_on(NamespacedCloudProfile, ObjectKey(shoot.namespace, reference.name))
     return own.spec.parent.name if own is not None else ""

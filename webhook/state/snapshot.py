@@ -110,12 +110,16 @@ class Snapshot:
 
     @property
     def stale_reads(self) -> Collection[type[Object]]:
-        """The stale kinds that were read as a whole, which no live read can stand in for."""
+        """The stale kinds that were relied on in a way that no live read can stand in for."""
         return self._stale_reads.keys()
 
     def get(self, model: type[T], key: ObjectKey) -> T | None:
         """Give an object as it was last seen or written by us."""
         return self._memory.get(model, key)
+
+    def rely_on(self, model: type[T], key: ObjectKey) -> T | None:
+        """Give an object for a decision that cannot ask: one on a stale kind is noted as such."""
+        return self._memory_of(model).get(model, key)
 
     def list(self, model: type[T]) -> Collection[T]:
         return self._memory_of(model).store(model).list()

@@ -55,7 +55,7 @@ from webhook.wiring.certificates import Certificates, read_authority
 from webhook.wiring.landscape import Following
 from webhook.wiring.leading import Leading
 from webhook.wiring.nodegroups import NodeGroups
-from webhook.wiring.readiness import make_checks
+from webhook.wiring.readiness import check_leaving, make_checks
 
 _GREETING_SECONDS = 10.0
 
@@ -102,9 +102,11 @@ class Program:
         self.recorder = Recorder(client, settings.identity, self.clock, self.metrics)
         self.leading = Leading(client, self.cache, self.recorder, self.clock, self.metrics)
         self.following = Following(self.cache, settings.namespace, standalone=settings.standalone)
+        self.leaving = Leaving(client, settings.namespace, self.clock)
         self.ready = make_checks(
             self.cache, lambda: self.certificates.current, self.traffic, self.clock
         )
+        self.ready.add("leaving", lambda: check_leaving(self.leaving.told))
 
     async def run(self, stop: asyncio.Event, started: Callable[[Address], None]) -> None:
         """Serve until `stop` is set; `started` is told once ports are open, before readiness."""
@@ -159,12 +161,11 @@ class Program:
         key = ObjectKey(settings.namespace, settings.lease_name)
         identity = f"{settings.identity}_{secrets.token_hex(4)}"
         elector = Elector(LeaseLock(self.client, key), identity, settings.timing, self.clock)
-        leaving = Leaving(self.client, settings.namespace, self.clock)
 
         async def compete() -> None:
             await elector.run(lambda: self.leading.lead(elector), self.leading.note)
 
-        await leaving.run_unless(compete)
+        await self.leaving.run_unless(compete)
 
     def _add_keepers(self) -> None:
         certs, rotation = self.certificates, self.certificates.rotation

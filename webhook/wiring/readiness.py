@@ -62,3 +62,8 @@ def check_bundle(rotation: Rotation | None, mismatch: Sustained) -> Verdict:
 def check_drain(traffic: Traffic) -> Verdict:
     """Who leaves asks for no more work."""
     return Verdict(False, "stopping") if traffic.draining else PASSED
+
+
+def check_leaving(told: str) -> Verdict:
+    """Who was told to leave still answers: API servers call until their webhooks are gone."""
+    return Verdict(True, told)

@@ -97,6 +97,7 @@ class Replica:
         self.clock = clock
         self.memory = Memory(scheduler.HELPFUL, options=options)
         self.seen = 0
+        self.stale: frozenset[type[Object]] = frozenset()
         self.faults: list[ApiError | str] = []
         self.unserved: frozenset[type[Object]] = frozenset()
         self._listeners: dict[type[Object], list[Callable[[Any, Any], None]]] = {}
@@ -194,7 +195,7 @@ class Replica:
 
     def snapshot(self) -> Snapshot:
         self.memory.expire(self.clock.now())
-        snapshot = Snapshot(self.memory, self.clock.now(), unserved=self.unserved)
+        snapshot = Snapshot(self.memory, self.clock.now(), stale=self.stale, unserved=self.unserved)
         asyncio.get_running_loop().call_soon(snapshot.expire)
         return snapshot
 

@@ -1,4 +1,4 @@
-"""How patient the built-in scheduler is when its placements are refused."""
+"""How patient the built-in scheduler is with an API server that refuses or is not there."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -12,13 +12,15 @@ from typing_extensions import override
 from tests.clocks import START, FakeClock, settle
 from tests.landscapes import amounts, raw_seed, raw_shoot
 from tests.unit.controllers.garden import Replica, Server
-from webhook.api.cloudprofiles import CloudProfile
+from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
 from webhook.api.core import ConfigMap
+from webhook.api.managedseeds import ManagedSeed
 from webhook.api.meta import Draft, Object, ObjectKey, Raw
+from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster.errors import ApiError, ForbiddenError, InvalidError, UnavailableError
-from webhook.controllers.dispatcher import Dispatcher
+from webhook.controllers.dispatcher import PAUSE, Dispatcher
 from webhook.controllers.placement import Placer
 from webhook.domain.options import Options, SchedulingOptions
 from webhook.runtime.metrics import Metrics
@@ -102,26 +104,44 @@ def put_ledger(server: Server, *entries: Entry) -> None:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        pytest.param(ForbiddenError(403, "Forbidden", "not on this seed"), True, id="refused"),
         pytest.param(
-            InvalidError(422, "Invalid", "spec.seedName: Invalid value"), True, id="invalid"
+            ForbiddenError(403, "Forbidden", "not on this seed"),
+            "refuses seed seed",
+            id="refused",
+        ),
+        pytest.param(
+            InvalidError(422, "Invalid", "spec.seedName: Invalid value"),
+            "refuses seed seed",
+            id="invalid",
         ),
         pytest.param(
             ForbiddenError(403, "Forbidden", 'User "system:anonymous" cannot patch'),
-            False,
+            "",
             id="taken for somebody else",
         ),
         pytest.param(
-            UnavailableError(503, "ServiceUnavailable", "no answer"), False, id="not answered"
+            ForbiddenError(
+                403,
+                "Forbidden",
+                'shoots "x" is forbidden: User "espalier" cannot patch resource "shoots/binding" '
+                'in API group "core.gardener.cloud" in the namespace "garden-dev"',
+            ),
+            "espalier may not patch shoots.core.gardener.cloud/binding",
+            id="not ours to do",
+        ),
+        pytest.param(
+            UnavailableError(503, "ServiceUnavailable", "no answer"), "", id="not answered"
         ),
     ],
 )
-async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, told: bool) -> None:
+async def test_a_placement_that_fails_is_tried_less_and_less(error: ApiError, told: str) -> None:
     server = Refusing(error)
     async with dispatching(server, shoots=3) as world:
         await world.passes(60)
     assert server.attempts == 3 * 10
-    assert bool(world.operation()) is told
+    said = (world.operation() or {}).get("description", "")
+    assert bool(said) is bool(told)
+    assert told in said
 
 
 GARDENERS = Options(scheduling=SchedulingOptions(profile="gardener"))
@@ -165,3 +185,44 @@ async def test_no_shoot_is_told_that_there_is_no_seed_while_seeds_are_not_served
         world.replica.unserved = frozenset({kind} if kind else ())
         await world.passes(10)
     assert bool(world.operation()) is (kind is None)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param(Shoot, id="shoots are lost"),
+        pytest.param(Seed, id="seeds are lost"),
+        pytest.param(CloudProfile, id="profiles are lost"),
+        pytest.param(ManagedSeed, id="managed seeds are lost"),
+    ],
+)
+@pytest.mark.parametrize("room", [True, False], ids=["for a seed", "for a refusal"])
+async def test_nothing_is_decided_on_what_is_lost_and_all_is_once_it_is_back(
+    lost: type[Object], room: bool
+) -> None:
+    server = Server()
+    async with dispatching(server, seeds=int(room)) as world:
+        world.replica.stale = frozenset({lost})
+        before = server.version
+        await world.passes(20 * PAUSE)
+        assert server.version == before
+        world.replica.stale = frozenset()
+        await world.passes(2 * PAUSE)
+    assert world.shoot()["spec"].get("seedName") == ("seed" if room else None)
+    assert bool(world.operation()) is not room
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param(NamespacedCloudProfile, id="a profile of another kind"),
+        pytest.param(Project, id="projects, which no filter asks about"),
+        pytest.param(ConfigMap, id="distances, where the region is the shoot's own"),
+    ],
+)
+async def test_what_a_placement_does_not_read_may_be_lost(lost: type[Object]) -> None:
+    server = Server()
+    async with dispatching(server) as world:
+        world.replica.stale = frozenset({lost})
+        await world.passes(1)
+    assert world.shoot()["spec"]["seedName"] == "seed"

@@ -121,6 +121,8 @@ class SeedServer(Replica):
         self.memory = Memory(FOLLOWED, options=options or Options())
         self.seed = seed
         self.is_away = False
+        self.managers: list[str] = []
+        """Under which name each patch was sent."""
         self.earlier: dict[type[Object], Page] = {}
         """Lists that were read before what happened since, each given once."""
         self.views = Views(self, clock)
@@ -152,6 +154,7 @@ class SeedServer(Replica):
             return msgspec.json.encode(await self._write(lambda: self._create(model, body)))
         if request.method == "PUT":
             return msgspec.json.encode(await self._write(lambda: self._update(model, key, body)))
+        self.managers.append(request.query.get("fieldManager", ""))
         changed = await self._write(lambda: self.server.change(model, key, body))
         return msgspec.json.encode(changed)
 

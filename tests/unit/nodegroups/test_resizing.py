@@ -42,6 +42,12 @@ async def test_an_increase_is_written_and_recorded() -> None:
     assert (target.target, target.resource_version) == (2, version)
 
 
+async def test_sizes_are_written_under_our_name() -> None:
+    _seed, server, _clock = _with(1, 0, 0)
+    await server.resizer.increase(server.group(1), 2)
+    assert server.managers == [names.FIELD_MANAGER]
+
+
 async def test_an_increase_gets_what_is_left_and_then_nothing() -> None:
     seed, server, _clock = _with(1, 0, 0)
     assert await server.resizer.increase(server.group(1), 3) == 3

@@ -10,7 +10,7 @@ from tests.unit.runtime.world import World
 from webhook.api.core import ConfigMap, Secret
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import Draft, ObjectKey
-from webhook.cluster.errors import ConflictError, UnavailableError
+from webhook.cluster.errors import ConflictError, ForbiddenError, UnavailableError
 from webhook.runtime.actions import (
     NOTHING,
     Action,
@@ -204,6 +204,23 @@ async def test_a_failure_is_told_and_backed_off_until_it_succeeds(
         assert bench.count("error") == 3
         assert bench.count("ok") >= 1
     assert "could not reconcile" in caplog.text
+
+
+async def test_a_missing_right_is_told_once_for_all_objects_and_attempts(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = 'x is forbidden: User "espalier" cannot create resource "secrets" in API group ""'
+    bench = Bench(lambda obj, snapshot: Plan((Create(SECRETS, named(obj.name)),)))
+    bench.world.fails = [ForbiddenError(403, "Forbidden", told)] * 8
+    for name in ("one", "two", "three"):
+        bench.world.put(MAPS, named(name))
+    async with bench.running():
+        await bench.clock.advance(60)
+        assert bench.count("error") == 8
+        assert bench.count("ok") >= 3
+    loud = [each for each in caplog.records if each.levelno >= 30]
+    assert [each.getMessage().partition(":")[0] for each in loud] == ["a right is missing"]
+    assert loud[0].exc_info is None
 
 
 async def test_a_terminal_error_waits_for_a_change() -> None:

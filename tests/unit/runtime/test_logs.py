@@ -73,3 +73,11 @@ def test_configuring_again_does_not_double_the_lines() -> None:
     stream, logger = written("json")
     logger.info("once")
     assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_the_same_trouble_is_told_once_until_it_is_over() -> None:
+    trouble = logs.Repeats()
+    levels = [trouble.level(each) for each in ("away", "away", "refused", "away")]
+    assert levels == [logging.WARNING, logging.DEBUG, logging.WARNING, logging.WARNING]
+    trouble.end()
+    assert trouble.level("away") == logging.WARNING

@@ -109,6 +109,17 @@ async def test_a_refusal_is_no_failure_of_ours(bench: Bench) -> None:
     assert bench.summary() == {"no room": 2}
 
 
+async def test_the_lack_of_the_right_to_write_events_is_told_once(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = 'x is forbidden: User "espalier" cannot create resource "events" in API group ""'
+    bench.world.fails = [ForbiddenError(403, "Forbidden", told)] * 5
+    for number in range(5):
+        await bench.emit(f"no room for {number}")
+    assert bench.events == []
+    assert [each.levelname for each in caplog.records if each.levelno >= 30] == ["WARNING"]
+
+
 async def test_events_of_what_has_no_namespace_are_in_the_default_one(bench: Bench) -> None:
     seed = Seed(metadata=Metadata(name="aws-eu1", uid="s1"))
     bench.recorder.emit(Emit(kind_of_model(Seed), seed, "Full", "no room"))

@@ -95,6 +95,21 @@ def test_reading_a_stale_kind_as_a_whole_is_noted() -> None:
     assert [*snapshot.stale_reads] == [Shoot]
 
 
+def test_relying_on_a_stale_kind_is_noted_also_if_the_object_is_not_there() -> None:
+    snapshot = Snapshot.of([SHOOT], stale=[Shoot])
+    assert snapshot.rely_on(Shoot, OAK) is not None
+    assert [*snapshot.stale_reads] == [Shoot]
+    snapshot = Snapshot.of(stale=[Shoot])
+    assert snapshot.rely_on(Shoot, OAK) is None
+    assert [*snapshot.stale_reads] == [Shoot]
+
+
+def test_relying_on_a_kind_that_is_followed_is_not_noted() -> None:
+    snapshot = Snapshot.of([SHOOT], stale=[Seed])
+    assert snapshot.rely_on(Shoot, OAK) is not None
+    assert [*snapshot.stale_reads] == []
+
+
 def test_leave_is_denied_and_asked_for_until_it_is_answered() -> None:
     user = User(extra={"scopes": ("a", "b")})
     asking = Snapshot.of([])

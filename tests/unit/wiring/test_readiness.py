@@ -16,6 +16,7 @@ from webhook.wiring.readiness import (
     check_cache,
     check_certificate,
     check_drain,
+    check_leaving,
 )
 
 OURS = Authority.create("ours", START)
@@ -102,3 +103,8 @@ def test_who_leaves_is_not_ready() -> None:
     assert check_drain(traffic).passed
     traffic.draining = True
     assert not check_drain(traffic).passed
+
+
+def test_who_was_told_to_leave_stays_ready_and_says_so() -> None:
+    assert check_leaving("") == (True, "")
+    assert check_leaving("told to leave") == (True, "told to leave")

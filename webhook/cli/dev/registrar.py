@@ -105,4 +105,5 @@ def _status(
 
 def _patch(managed_seed: ManagedSeed, finalizers: list[str]) -> Patch:
     change = {"metadata": {"finalizers": finalizers}}
-    return Patch(_MANAGED_SEED, managed_seed.key, change, managed_seed.uid)
+    version = managed_seed.resource_version
+    return Patch(_MANAGED_SEED, managed_seed.key, change, managed_seed.uid, version)

@@ -93,7 +93,8 @@ def _plan_farewell(seed: Seed, snapshot: Snapshot) -> Plan:
         return NOTHING
     if snapshot.by_index(SHOOTS_BY_SEED, seed.name):
         return Plan(requeue_after=RENEW_SECONDS)
-    return Plan((Patch(_SEED, seed.key, {"metadata": {"finalizers": finalizers}}, seed.uid),))
+    change = {"metadata": {"finalizers": finalizers}}
+    return Plan((Patch(_SEED, seed.key, change, seed.uid, seed.resource_version),))
 
 
 def _renew(seed: Seed, snapshot: Snapshot) -> list[Action]:

@@ -49,7 +49,9 @@ def plan_shoot(shoot: Shoot, snapshot: Snapshot) -> Plan:
         return NOTHING
     if names.GARDENER_FINALIZER not in shoot.metadata.finalizers:
         finalizers = [*shoot.metadata.finalizers, names.GARDENER_FINALIZER]
-        return Plan((_patch(shoot, {"metadata": {"finalizers": finalizers}}),), 0)
+        change = {"metadata": {"finalizers": finalizers}}
+        # A Gardener adds its own at the same time: the list must still be the one that was read.
+        return Plan((Patch(_SHOOT, shoot.key, change, shoot.uid, shoot.resource_version),), 0)
     return part.play(_is_healthy(shoot, seed))
 
 

@@ -7,7 +7,7 @@ from webhook.api.core import Lease
 from webhook.api.kinds import kind_of_model
 from webhook.api.meta import ObjectKey, Raw
 from webhook.cluster.client import Client
-from webhook.cluster.errors import NotFoundError
+from webhook.cluster.errors import NotFoundError, UnavailableError
 
 
 class Onlooker:
@@ -31,7 +31,7 @@ async def wait_until_nobody_leads(
     client: Client, key: ObjectKey, say: Callable[[str], None], patience: float
 ) -> list[str]:
     """Follow a lease until it is free; return what is to be done if it never is."""
-    onlooker, leader = Onlooker(), ""
+    onlooker, leader, silence = Onlooker(), "", ""
     loop = asyncio.get_running_loop()
     end = loop.time() + patience
     while loop.time() < end:
@@ -39,6 +39,10 @@ async def wait_until_nobody_leads(
             lease = await client.get(kind_of_model(Lease), key)
         except NotFoundError:
             return []
+        except UnavailableError as error:
+            silence = str(error)
+            await asyncio.sleep(0.5)
+            continue
         found = onlooker.leader(lease, loop.time())
         if not found:
             return []
@@ -46,5 +50,7 @@ async def wait_until_nobody_leads(
             leader = found
             say(f"waiting until {leader} no longer leads")
         await asyncio.sleep(0.5)
+    if not leader:
+        return [f"nobody could tell who leads, run this again: {silence}"]
     remedy = "stop that server and run this again"
     return [f"{leader} leads on and may write again what was taken off: {remedy}"]

@@ -8,6 +8,8 @@ from webhook.api.meta import Draft, Raw
 
 _OUR_FINALIZERS: Final = frozenset({names.FINALIZER, names.SCHEDULED_SCALING_FINALIZER})
 _MAPS: Final = ("labels", "annotations")
+_ORDERS: Final = frozenset({names.TRIGGER_DELETION})
+"""Left to those who carry them out: without it the wrong machine would be deleted."""
 
 
 class Traces(NamedTuple):
@@ -22,15 +24,16 @@ class Traces(NamedTuple):
         return bool(self.labels or self.annotations or self.finalizers)
 
 
-def traces(raw: Raw) -> Traces:
+def traces(raw: Raw, notes: frozenset[str] = frozenset()) -> Traces:
     """Find our labels, annotations and finalizers on an object.
 
     Who wrote what is read from managedFields: names of ours that a user set (the twins of fields
     that Gardener lacks) are the user's. Our finalizers go whoever is recorded, because nobody
-    else would ever remove them.
+    else would ever remove them, and so do the annotations that are named as our notes.
     """
     metadata = raw.get("metadata") or {}
-    owned = {field: set(_owned(metadata, field)) for field in (*_MAPS, "finalizers")}
+    owned = {field: set(_owned(metadata, field)) - _ORDERS for field in (*_MAPS, "finalizers")}
+    owned["annotations"] |= notes
     finalizers = tuple(
         name
         for name in metadata.get("finalizers") or ()

@@ -109,6 +109,13 @@ def test_who_gave_up_begins_again_for_a_retry_only() -> None:
     assert not _plan(_shoot(metadata=_asks("reconcile"), status=_given_up())).actions
 
 
+def test_finalizers_that_others_add_meanwhile_are_not_erased() -> None:
+    bare = _shoot(metadata={"finalizers": [], "resourceVersion": "7"})
+    (write,) = _plan(bare).actions
+    assert isinstance(write, Patch)
+    assert write.version == "7"
+
+
 @pytest.mark.parametrize(
     ("shoot", "operation"),
     [

@@ -63,6 +63,24 @@ def test_our_finalizer_goes_even_without_a_record():
     assert found.finalizers == (names.SCHEDULED_SCALING_FINALIZER,)
 
 
+def test_notes_go_whoever_is_recorded_and_only_where_they_are_notes():
+    notes = frozenset({names.POOL_MINIMUM})
+    annotations = {names.POOL_MINIMUM: "1", names.PAUSED: "true"}
+    raw = {"metadata": {"annotations": annotations, "managedFields": []}}
+    assert traces(raw, notes) == Traces((), (names.POOL_MINIMUM,), (), (names.PAUSED,))
+    assert traces(raw) == Traces((), (), (), (names.POOL_MINIMUM, names.PAUSED))
+
+
+def test_machines_that_were_chosen_to_go_stay_chosen():
+    fields: dict[str, Any] = {
+        f"f:{name}": {} for name in (names.TRIGGER_DELETION, names.LAST_SCALED)
+    }
+    annotations = {names.TRIGGER_DELETION: "m~now", names.LAST_SCALED: "now"}
+    written = [managed("espalier", **{"f:annotations": fields})]
+    raw = {"metadata": {"annotations": annotations, "managedFields": written}}
+    assert traces(raw).annotations == (names.LAST_SCALED,)
+
+
 def test_shoots_that_nobody_would_place_any_more():
     def shoot(name: str, **spec: Any) -> dict[str, Any]:
         return {"metadata": {"name": name, "namespace": "garden-dev"}, "spec": spec}
