@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from operator import itemgetter
 from typing import Any, Final
@@ -32,12 +33,21 @@ LEFT_OUT: Final = (
     (r"status\.(lastOperation|conditions\[\d+\])\.lastUpdateTime", "when that happened"),
     (r"status\.conditions\[\d+\]\.lastTransitionTime", "when that happened"),
     (r"status\.lastActivityTimestamp", "when something happened in the project"),
-    (r"spec\.maintenance\.timeWindow\.(begin|end)", "Gardener's dice"),
 )
 """What differs between objects that Espalier never met, by its path, and why."""
 
 COUNTED: Final = re.compile(r"(?<=of the )\d+(?= seeds )")
 """How many seeds there were when gardener-scheduler found none that fits."""
+
+_OPENING: Final = datetime.now(UTC) + timedelta(hours=12)
+CALM: Final = {
+    "timeWindow": {
+        "begin": f"{_OPENING:%H%M}00+0000",
+        "end": f"{_OPENING + timedelta(hours=1):%H%M}00+0000",
+    }
+}
+"""Maintenance at another time of the day: Gardener rolls dice for shoots that do not say when, and
+leaves marks on those whose window is open."""
 
 ROLLED: Final = "rolled"
 NOWHERE: Final = {"matchLabels": {"nobody": "has-this"}}
@@ -46,7 +56,7 @@ NOWHERE: Final = {"matchLabels": {"nobody": "has-this"}}
 def make(name: str) -> list[dict[str, Any]]:
     """Make one object of each kind, and what they need."""
     domain = {"domain": f"{name}.garden.{DOMAIN}"}
-    base = make_shoot(name, "garden", dns=domain, seedSelector=NOWHERE)
+    base = make_shoot(name, "garden", dns=domain, seedSelector=NOWHERE, maintenance=CALM)
     template = make_set(f"{name}-set", name, 0)
     gardenlet = template["spec"]["template"]["spec"]["gardenlet"]
     managed = {
@@ -59,8 +69,8 @@ def make(name: str) -> list[dict[str, Any]]:
         make_seed(name),
         dict(cloud_profile(name)),
         *map(dict, project(name, f"garden-{name}")),
-        make_shoot(name, seedSelector=NOWHERE),
-        make_shoot(name + PLACED, seedSelector={"matchLabels": {"test": name}}),
+        make_shoot(name, seedSelector=NOWHERE, maintenance=CALM),
+        make_shoot(name + PLACED, seedSelector={"matchLabels": {"test": name}}, maintenance=CALM),
         base,
         managed,
         {**template, "metadata": {**template["metadata"], "name": name}},
