@@ -250,6 +250,12 @@ async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
         await kubectl("wait", ready, *leaf, f"managedseedset/{garden_demo.SET}")
         revision = "--for=jsonpath={.status.currentRevision}"
         await kubectl("wait", revision, *leaf, f"managedseedset/{garden_demo.SET}")
+        # What the template leaves open is filled in on the replica: that is no drift.
+        labelled = f"--for=jsonpath={{.metadata.labels.{names.CONTROLLER_REVISION_HASH}}}"
+        for kind in ("shoot", "managedseed"):
+            await kubectl("wait", labelled, *leaf, f"{kind}/{garden_demo.SET}-0")
+        drifted = f"--for=condition={names.DRIFTED}=False"
+        await kubectl("wait", drifted, *leaf, f"managedseedset/{garden_demo.SET}")
         active = f"--for=condition={names.SCALING_ACTIVE}"
         await kubectl("wait", active, *leaf, f"seedautoscaler/{garden_demo.SET}")
         refused = await kubectl(

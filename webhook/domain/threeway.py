@@ -34,8 +34,9 @@ def advance(live: Any, old: Any, new: Any, path: Path = ()) -> Any:
 def differences(live: Any, template: Any, path: Path = ()) -> Iterator[str]:
     """Name the fields of a template that an object does not have so; what it has besides is not.
 
-    An empty part of a template asks for nothing, and a version may have been lifted. A named
-    entry besides, a pool for instance, differs; a keyed one does not: Gardener adds tolerations.
+    An empty part of a template asks for nothing, an empty text least of all: Gardener writes one
+    for whatever its admission fills in later. A version may have been lifted. A named entry
+    besides, a pool for instance, differs; a keyed one does not: Gardener adds tolerations.
     """
     if isinstance(template, Mapping):
         found = live if isinstance(live, Mapping) else {}
@@ -49,7 +50,7 @@ def differences(live: Any, template: Any, path: Path = ()) -> Iterator[str]:
             yield from differences(entries.pop(name, None), entry, _within(path, name))
         if identity == "name":
             yield from (".".join(_within(path, name)) for name in entries)
-    elif live != template and (template or live):
+    elif template not in ("", live) and (template or live):
         yield ".".join(path)
 
 

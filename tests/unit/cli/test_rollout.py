@@ -27,16 +27,19 @@ def make_revision(number: int, version: str, **more: Any) -> ControllerRevision:
     )
 
 
-def make_status(reason: str, status: str = "True", **more: Any) -> ManagedSeedSet:
+def make_status(
+    reason: str, status: str = "True", differing: str = "", **more: Any
+) -> ManagedSeedSet:
     body = make_set()
     body["metadata"]["generation"] = 2
     told = {"type": "Progressing", "status": status, "reason": reason, "message": "so it is"}
+    differ = {"type": names.DRIFTED, "status": "True", "reason": "x", "message": differing}
     body["status"] = {
         "observedGeneration": 2,
         "replicas": 3,
         "readyReplicas": 3,
         "updateRevision": "leaf-x",
-        "conditions": [told] if reason else [],
+        "conditions": ([told] if reason else []) + ([differ] if differing else []),
         **more,
     }
     return read(ManagedSeedSet, body)
@@ -65,6 +68,15 @@ def make_replicas(updated: int) -> list[Replica]:
             True,
             False,
             id="complete",
+        ),
+        pytest.param(
+            make_status("Complete", differing="left as they are: leaf-0: ShootTemplate purpose"),
+            2,
+            "rollout complete: 2 of 3 replicas are updated, revision leaf-x; "
+            "left as they are: leaf-0: ShootTemplate purpose",
+            True,
+            False,
+            id="complete, but for one that differs",
         ),
         pytest.param(
             make_status("Complete", readyReplicas=2),

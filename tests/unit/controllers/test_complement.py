@@ -74,6 +74,7 @@ async def test_a_drifted_replica_is_told_and_gets_only_what_changed() -> None:
         in (garden.condition(names.DRIFTED)["message"])
     )
     assert names.CONTROLLER_REVISION_HASH not in garden.raw("Shoot", "leaf-1")["metadata"]["labels"]
+    assert garden.condition(names.PROGRESSING)["message"].endswith(", leaf-1 with differences")
     await garden.template(purpose="production")
     await garden.settle()
     assert garden.purposes() == ["production"] * 3

@@ -222,6 +222,12 @@ def test_there_and_back_keeps_what_no_template_names(live: Any, old: Any, new: A
         pytest.param({}, {"a": {"b": 1}}, ["a.b"], id="a field that is missing"),
         pytest.param({}, {"a": {}, "c": []}, [], id="what asks for nothing"),
         pytest.param(
+            {"networks": {"pods": "10.0.0.0/8"}},
+            {"networks": {"pods": ""}},
+            [],
+            id="a text that Gardener left empty, and its admission filled",
+        ),
+        pytest.param(
             {"workers": pools(x={"max": 5})},
             {"workers": pools(x={"max": 2})},
             ["workers[x].max"],

@@ -46,7 +46,11 @@ def of_set(owner: ManagedSeedSet, members: Sequence[Replica], *, recorded: bool)
     if told.reason in _DONE and status.ready_replicas >= wanted:
         if told.reason == "PartitionReached":
             return Progress(f"partitioned rollout complete: {count}, {told.message}", done=True)
-        return Progress(f"rollout complete: {count}, revision {status.update_revision}", done=True)
+        differ = conditions.get(status.conditions, names.DRIFTED)
+        drifted = differ is not None and differ.status == conditions.TRUE
+        besides = f"; {differ.message}" if differ is not None and drifted else ""
+        revision = f"revision {status.update_revision}"
+        return Progress(f"rollout complete: {count}, {revision}{besides}", done=True)
     stuck = told.reason in _STUCK
     return Progress(f"{count}; {told.reason}: {told.message}", stuck=stuck)
 

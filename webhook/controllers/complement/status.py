@@ -33,7 +33,7 @@ def write(
     known, owner = view.revisions, view.owner
     old: Draft = view.raw.get("status") or {}
     told: list[Draft] = [dict(each) for each in old.get("conditions") or ()]
-    progress = _refused(refusal) if refusal is not None else _progress(view, found, waits)
+    progress = _refused(refusal) if refusal is not None else _progress(view, found, drifted, waits)
     for name, (state, reason, message) in (
         (names.PROGRESSING, progress),
         (names.DRIFTED, _drift(drifted)),
@@ -84,7 +84,12 @@ def has_rolled_out(found: Iterable[Member], view: Observation) -> bool:
     return has_ended(view) or all(map(rolling.is_done, replicas))
 
 
-def _progress(view: Observation, found: Iterable[Member], waits: Wait | None) -> _Said:
+def _progress(
+    view: Observation,
+    found: Iterable[Member],
+    drifted: Mapping[str, tuple[str, ...]],
+    waits: Wait | None,
+) -> _Said:
     known, settings = view.revisions, view.settings
     behind = [m.replica for m in found if not m.replica.is_at(known.update)]
     if waits is not None:
@@ -101,7 +106,8 @@ def _progress(view: Observation, found: Iterable[Member], waits: Wait | None) ->
     if not has_rolled_out(found, view):
         unready = [m.name for m in found if not rolling.is_done(m.replica)]
         return conditions.TRUE, "Updating", f"{', '.join(unready)}: not yet ready"
-    return conditions.TRUE, rollout.COMPLETE, f"all replicas have revision {known.update}"
+    own = f", {', '.join(sorted(drifted))} with differences" if drifted else ""
+    return conditions.TRUE, rollout.COMPLETE, f"all replicas have revision {known.update}{own}"
 
 
 def _drift(drifted: Mapping[str, tuple[str, ...]]) -> _Said:
