@@ -6,10 +6,28 @@ from typing import Any
 
 import aiohttp
 
-from tests.gardening import Beside
+from tests.gardening import Beside, unique
 from webhook.planes.gardener import PROJECT_NAMESPACE
 
 HERE = f"--namespace={PROJECT_NAMESPACE}"
+
+
+def make_autoscaler(target: str, **spec: Any) -> dict[str, Any]:
+    """A SeedAutoscaler of a set, which leaves to defaults what it can."""
+    utilization = {"type": "Utilization", "averageUtilization": 80}
+    return {
+        "apiVersion": "seedmanagement.gardener.cloud/v1beta1",
+        "kind": "SeedAutoscaler",
+        "metadata": {"name": unique("a"), "namespace": "garden"},
+        "spec": {
+            "scaleTargetRef": {"kind": "ManagedSeedSet", "name": target},
+            "maxReplicas": 3,
+            "metrics": [
+                {"type": "Resource", "resource": {"name": "shoots", "target": utilization}}
+            ],
+            **spec,
+        },
+    }
 
 
 async def refused(beside: Beside, draft: dict[str, Any], *how: str) -> str:

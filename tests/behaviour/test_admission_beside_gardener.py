@@ -7,7 +7,16 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.behaviour.beside import HERE, create, events, patch, placed, refused, verdicts
+from tests.behaviour.beside import (
+    HERE,
+    create,
+    events,
+    make_autoscaler,
+    patch,
+    placed,
+    refused,
+    verdicts,
+)
 from tests.gardening import SEEDS, make_set, make_shoot, ready_seed, unique
 from tests.waiting import eventually
 from webhook.api import names
@@ -91,27 +100,6 @@ def make_scaling(**spec: Any) -> dict[str, Any]:
             "strategy": {"static": {"minimumMinReplicas": 3}},
             "schedule": {"startAt": "2099-01-01T00:00:00Z", "finishAt": "2099-01-02T00:00:00Z"},
             **spec,
-        },
-    }
-
-
-def make_autoscaler(target: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "seedmanagement.gardener.cloud/v1beta1",
-        "kind": "SeedAutoscaler",
-        "metadata": {"name": unique("a"), "namespace": "garden"},
-        "spec": {
-            "scaleTargetRef": {"kind": "ManagedSeedSet", "name": target},
-            "maxReplicas": 3,
-            "metrics": [
-                {
-                    "type": "Resource",
-                    "resource": {
-                        "name": "shoots",
-                        "target": {"type": "Utilization", "averageUtilization": 80},
-                    },
-                }
-            ],
         },
     }
 

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.beside import HERE, create, events, patch, placed, refused, reviews
+from tests.behaviour.beside import (
+    HERE,
+    create,
+    events,
+    make_autoscaler,
+    patch,
+    placed,
+    refused,
+    reviews,
+)
 from tests.clocks import FakeClock
 from tests.gardening import ACCOUNT, make_set, make_shoot, ready_seed, unique
 from tests.unit.runtime.world import World
@@ -51,29 +60,6 @@ def make_pools(maximum: int) -> dict[str, Any]:
     """Two pools of which Gardener judges only the first, because it carries system components."""
     first = {"name": "system", "machine": {"type": "local"}, "minimum": 1, "maximum": 1}
     return {"provider": {"type": "local", "workers": [first, make_worker(maximum, *"abc")]}}
-
-
-def make_autoscaler(target: str, **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": f"{SEEDS}/v1beta1",
-        "kind": "SeedAutoscaler",
-        "metadata": {"name": unique("a"), "namespace": "garden"},
-        "spec": {
-            "scaleTargetRef": {"kind": "ManagedSeedSet", "name": target},
-            "minReplicas": 1,
-            "maxReplicas": 3,
-            "metrics": [
-                {
-                    "type": "Resource",
-                    "resource": {
-                        "name": "shoots",
-                        "target": {"type": "Utilization", "averageUtilization": 80},
-                    },
-                }
-            ],
-            **spec,
-        },
-    }
 
 
 async def test_nothing_of_ours_can_stop_gardener(beside):

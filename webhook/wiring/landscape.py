@@ -22,6 +22,25 @@ from webhook.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
 
+_TROUBLES: Final = (
+    (
+        logging.ERROR,
+        "an aggregated API covers our definitions: what needs these kinds stops",
+        "no aggregated API covers definitions of ours any more",
+    ),
+    (
+        logging.ERROR,
+        "an aggregated API claims a version of our definitions: apply the manifests again",
+        "no aggregated API claims a version of our definitions any more",
+    ),
+    (
+        logging.WARNING,
+        "an aggregated API does not answer: what needs these kinds waits",
+        "every aggregated API answers again",
+    ),
+)
+"""What is told of kinds that are covered, claimed in part, or silent, and when that is over."""
+
 T = TypeVar("T")
 Models: TypeAlias = frozenset[type[Object]]
 
@@ -132,12 +151,9 @@ class Following:
             if kind.origin != "kubernetes" and self._is_silent(f"{kind.version}.{kind.group}")
         )
         told, self._told = self._told, (covered, claimed, silent)
-        if covered != told[0]:
-            _name(covered)
-        if claimed != told[1]:
-            _name_claimed(claimed)
-        if silent != told[2]:
-            _name_silent(silent)
+        for before, now, words in zip(told, self._told, _TROUBLES, strict=True):
+            if before != now:
+                _name(now, *words)
         if self._told != told:
             self._cache.withhold(covered | silent)
 
@@ -196,28 +212,10 @@ def _complain(found: Landscape) -> str:
     return "; ".join(parts)
 
 
-def _name_claimed(claimed: Models) -> None:
-    if not claimed:
-        logger.info("no aggregated API claims a version of our definitions any more")
-        return
-    kinds = sorted(model.__name__ for model in claimed)
-    message = "an aggregated API claims a version of our definitions: apply the manifests again"
-    logger.error(message, extra={"kinds": kinds})
-
-
-def _name_silent(silent: Models) -> None:
-    if not silent:
-        logger.info("every aggregated API answers again")
-        return
-    kinds = sorted(model.__name__ for model in silent)
-    message = "an aggregated API does not answer: what needs these kinds waits"
-    logger.warning(message, extra={"kinds": kinds})
-
-
-def _name(covered: Models) -> None:
-    if not covered:
-        logger.info("no aggregated API covers definitions of ours any more")
-        return
-    kinds = sorted(model.__name__ for model in covered)
-    message = "an aggregated API covers our definitions: what needs these kinds stops"
-    logger.error(message, extra={"kinds": kinds})
+def _name(models: Models, level: int, trouble: str, over: str) -> None:
+    """Tell which kinds are in trouble, or that it is over."""
+    if models:
+        kinds = sorted(model.__name__ for model in models)
+        logger.log(level, trouble, extra={"kinds": kinds})
+    else:
+        logger.info(over)
