@@ -17,6 +17,7 @@ from pydantic_settings import (
 )
 from typing_extensions import override
 
+from webhook.admission import configuration
 from webhook.api import quantity
 from webhook.domain import pools, usage
 from webhook.domain.options import (
@@ -34,7 +35,7 @@ from webhook.domain.options import (
 from webhook.runtime.leader import Timing
 from webhook.scheduling import profiles
 from webhook.server.app import Role
-from webhook.settingsfile import SettingsError, SettingsFile, camel, snake
+from webhook.settingsfile import SettingsError, SettingsFile, camel, snake, with_off
 
 PREFIX: Final = "ESPALIER_"
 ROLES: Final[tuple[Role, ...]] = ("admission", "extender", "controllers")
@@ -184,6 +185,18 @@ class Settings(BaseSettings):
     @classmethod
     def _need_known_names(cls, value: SchedulingOptions) -> SchedulingOptions:
         profiles.check(value)
+        return value
+
+    @field_validator("admission", mode="before")
+    @classmethod
+    def _read_off(cls, value: Any) -> Any:
+        """Read a bare `off` as it is meant: YAML takes it for a boolean."""
+        return with_off(value) if isinstance(value, Mapping) else value
+
+    @field_validator("admission")
+    @classmethod
+    def _need_known_policies(cls, value: AdmissionOptions) -> AdmissionOptions:
+        configuration.check(value)
         return value
 
     @field_validator("usage", mode="before")

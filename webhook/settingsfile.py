@@ -1,6 +1,7 @@
 """The YAML file with settings, and how names are spelled in it."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,3 +61,10 @@ def camel(name: str) -> str:
     """Spell a name as Kubernetes does."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def with_off(value: Any, path: tuple[str, ...] = ()) -> Any:
+    """Write a bare `off` among the modes of policies out again, which YAML takes for a boolean."""
+    if isinstance(value, Mapping):
+        return {key: with_off(each, (*path, str(key))) for key, each in value.items()}
+    return "off" if value is False and path[:1] in (("modes",), ("exceptions",)) else value

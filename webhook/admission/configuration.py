@@ -2,7 +2,8 @@
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from difflib import get_close_matches
+from itertools import chain, product
 from typing import Final, NamedTuple
 
 from webhook.admission.conditions import STATUS, MatchCondition, conditions, number_changes
@@ -12,7 +13,7 @@ from webhook.admission.table import POLICIES
 from webhook.api import names
 from webhook.api.kinds import Kind, kind_of_model
 from webhook.api.meta import Draft, ObjectKey
-from webhook.domain.options import Failure, Options
+from webhook.domain.options import AdmissionOptions, Failure, Options
 
 NAME: Final = "espalier"
 TIMEOUT_SECONDS: Final = 5
@@ -74,6 +75,16 @@ def configurations(
             ("ValidatingWebhookConfiguration", _VALIDATE),
         )
     ]
+
+
+def check(options: AdmissionOptions) -> None:
+    """Refuse names of policies that nobody knows: what they say would never be heard."""
+    known = sorted({policy.name for policy in POLICIES})
+    for name in (*options.modes, *chain(*options.exceptions.values()), *options.failures):
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}" if near else "`espalier doctor` lists them"
+            raise ValueError(f"there is no policy {name}: {hint}")
 
 
 def is_used(policy: Policy, options: Options) -> bool:

@@ -113,12 +113,34 @@ def test_what_does_not_work_is_named_with_its_remedy(flags: dict[str, str], mess
         pytest.param("prot: 1", "prot: no such setting", id="misspelt"),
         pytest.param("admission: {modes: {a: maybe}}", "admission.modes.a: input", id="inside"),
         pytest.param("admission: {mode: x}", "admission.mode: ", id="misspelt inside"),
+        pytest.param(
+            "admission: {modes: {shoot.worker: warn}}",
+            "there is no policy shoot.worker: did you mean shoot.workers",
+            id="a misspelt policy",
+        ),
+        pytest.param(
+            "admission: {exceptions: {garden-dev: {nonsense: off}}}",
+            "there is no policy nonsense: `espalier doctor` lists them",
+            id="a policy of nobody, by namespace",
+        ),
+        pytest.param(
+            "admission: {failures: {machineset.permit: Fail}}",
+            "did you mean machineset.permits",
+            id="a misspelt policy that shall fail closed",
+        ),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load({"config": write(tmp_path, text)})
     assert message in str(caught.value)
+
+
+def test_a_bare_off_is_what_it_says(tmp_path: Path) -> None:
+    text = "admission: {modes: {shoot.ha: off}, exceptions: {garden-dev: {shoot.workers: off}}}"
+    admission = load({"config": write(tmp_path, text)}).options().admission
+    assert admission.modes == {"shoot.ha": "off"}
+    assert admission.mode("shoot.workers", "garden-dev", "deny") == "off"
 
 
 def test_every_setting_says_what_it_is_for() -> None:
