@@ -1,47 +1,47 @@
-"""Time as an argument: the one place of the machinery that asks the operating system for it."""
+"""The clock that everything else gets as an argument; only this module reads the system time."""
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
-# Linux's plain monotonic clock stands still while a machine is suspended. A leader that wakes up
-# must know how long it slept, so the clock that counts sleep is used where there is one.
-_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+# Linux's CLOCK_MONOTONIC stands still while a machine is suspended. The lease of a
+# leader expires meanwhile, so CLOCK_BOOTTIME, which counts on, is used where the system has it.
+_MONOTONIC: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Timer(Protocol):
-    """Something scheduled that can still be called off."""
+    """A scheduled callback that can still be cancelled."""
 
     def cancel(self) -> None: ...
 
 
 class Clock(Protocol):
-    """Wall time for what is written down, monotonic time for what is measured."""
+    """Wall time for timestamps, monotonic time for measuring, timers for waiting."""
 
     def now(self) -> datetime:
-        """Say the wall time, in UTC."""
+        """Return the wall time, in UTC."""
 
     def monotonic(self) -> float:
-        """Say the seconds since some fixed moment; never goes back."""
+        """Return the seconds since some fixed moment; they never decrease."""
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Run the callback on the loop after so many seconds."""
+        """Run a callback on the event loop after a number of seconds."""
 
     async def sleep(self, delay: float) -> None:
-        """Wait so many seconds."""
+        """Wait for a number of seconds."""
 
 
 class SystemClock:
-    """The operating system's clocks and the running loop's timers."""
+    """The operating system's clocks and the running event loop's timers."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        return time.clock_gettime(_STEADY)
+        return time.clock_gettime(_MONOTONIC)
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
         return asyncio.get_running_loop().call_later(delay, callback)
@@ -52,7 +52,7 @@ class SystemClock:
 
 @asynccontextmanager
 async def within(clock: Clock, seconds: float) -> AsyncIterator[None]:
-    """Give the block so many seconds by this clock, then raise TimeoutError."""
+    """Raise TimeoutError in the block once it has taken a number of seconds by this clock."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(None) as limit:
         timer = clock.call_later(seconds, lambda: limit.reschedule(loop.time()))

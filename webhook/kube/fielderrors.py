@@ -1,11 +1,11 @@
-"""What is wrong with one field of an object, worded as Kubernetes words it."""
+"""Errors of single fields (field.Error), with the wording of Kubernetes."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from typing_extensions import override
 
-from webhook.api import gotext
+from webhook.kube import gotext
 
 NOT_FOUND: Final = "FieldValueNotFound"
 REQUIRED: Final = "FieldValueRequired"
@@ -19,7 +19,7 @@ TOO_FEW: Final = "FieldValueTooFew"
 TYPE_INVALID: Final = "FieldValueTypeInvalid"
 INTERNAL: Final = "InternalError"
 
-_WORDS: Final = {
+_TITLES: Final = {
     NOT_FOUND: "Not found",
     REQUIRED: "Required value",
     DUPLICATE: "Duplicate value",
@@ -34,25 +34,25 @@ _WORDS: Final = {
 }
 _WITHOUT_VALUE: Final = frozenset({REQUIRED, FORBIDDEN, TOO_LONG, INTERNAL})
 
-#: How Kubernetes writes the path of an object's root.
 ROOT: Final = "<nil>"
+"""The path of an object's root in Kubernetes' messages."""
 
 
 class _Omitted:
-    """Stands for a value that is too large to be shown."""
+    """Marks a value that is left out of messages."""
 
 
 OMITTED: Final = _Omitted()
 
 
 class Verbatim(str):
-    """A value that is shown as it is, without quotes."""
+    """A string value that messages show without quotes."""
 
     __slots__ = ()
 
 
 class FieldError(NamedTuple):
-    """One objection: the cause type, the field's path, the value refused and why."""
+    """One error: its type, the path of the field, the invalid value and the reason."""
 
     type: str
     field: str
@@ -62,9 +62,9 @@ class FieldError(NamedTuple):
     @property
     def body(self) -> str:
         """The message of the Status cause."""
-        text = _WORDS[self.type]
+        text = _TITLES[self.type]
         if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
-            text = f"{text}: {_written(self.value)}"
+            text = f"{text}: {_formatted(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     @override
@@ -72,7 +72,7 @@ class FieldError(NamedTuple):
         return f"{self.field}: {self.body}"
 
 
-def _written(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, Verbatim):
         return str(value)
     if isinstance(value, str):
@@ -83,59 +83,59 @@ def _written(value: Any) -> str:
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """A value has to be there."""
+    """Return the error of a missing value."""
     return FieldError(REQUIRED, field, "", detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """A value is malformed or out of bounds."""
+    """Return the error of a value that is malformed or out of range."""
     return FieldError(INVALID, field, value, detail)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """A value has the wrong JSON type."""
+    """Return the error of a value of the wrong JSON type."""
     return FieldError(TYPE_INVALID, field, value, detail)
 
 
 def not_found(field: str, value: Any) -> FieldError:
-    """A value names something that is not there."""
+    """Return the error of a value that refers to nothing."""
     return FieldError(NOT_FOUND, field, value)
 
 
 def duplicate(field: str, value: Any) -> FieldError:
-    """A value occurs twice where it must be unique."""
+    """Return the error of a value that must be unique and is not."""
     return FieldError(DUPLICATE, field, value)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """A value may not be set, or not be changed."""
+    """Return the error of a value that may not be set, or not be changed."""
     return FieldError(FORBIDDEN, field, "", detail)
 
 
 def not_supported(field: str, value: Any, supported: Sequence[str]) -> FieldError:
-    """A value is none of the enumerated ones."""
+    """Return the error of a value that is not in an enumeration."""
     detail = "supported values: " + ", ".join(map(gotext.quote, supported)) if supported else ""
     return FieldError(NOT_SUPPORTED, field, value, detail)
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    """A string exceeds its length."""
+    """Return the error of a string that exceeds its maximum length."""
     unit = "byte" if limit == 1 else "bytes"
     return FieldError(TOO_LONG, field, "", f"may not be more than {limit} {unit}")
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
-    """A list or a map has more entries than allowed."""
+    """Return the error of a list or map with too many entries."""
     unit = "item" if limit == 1 else "items"
     return FieldError(TOO_MANY, field, actual, f"must have at most {limit} {unit}")
 
 
 def aggregate(errors: Iterable[object]) -> str:
-    """Join messages as Kubernetes aggregates errors: without repetition, brackets from two on."""
+    """Join errors as Kubernetes does: without duplicates, in brackets if there are several."""
     messages = list(dict.fromkeys(str(error) for error in errors))
     return messages[0] if len(messages) == 1 else "[" + ", ".join(messages) + "]"
 
 
 def child(path: str, name: str) -> str:
-    """Descend into a named field."""
+    """Return the path of a field below a path."""
     return name if path in ("", ROOT) else f"{path}.{name}"

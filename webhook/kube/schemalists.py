@@ -1,42 +1,42 @@
-"""Uniqueness in lists that a schema declares to be sets or maps."""
+"""Uniqueness of the entries of lists of type set or map."""
 
 from typing import TYPE_CHECKING, Any, Final
 
-from webhook.api import fielderrors, jsontext
-from webhook.api.fielderrors import FieldError
+from webhook.kube import fielderrors, jsontext
+from webhook.kube.fielderrors import FieldError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from webhook.api.schema import Schema
+    from webhook.kube.schema import Schema
 
 _CONTAINERS: Final = (dict, list)
 
 
 def list_errors(schema: "Schema", value: Any, path: str) -> list[FieldError]:
-    """Object to entries that occur twice in lists declared as sets or maps."""
+    """Return the errors of duplicate entries, for the value and everything below it."""
     errors: list[FieldError] = []
     if not schema.may_repeat:
         return errors
     if isinstance(value, dict):
-        for name, found in value.items():
-            if not isinstance(found, _CONTAINERS):
+        for name, member in value.items():
+            if not isinstance(member, _CONTAINERS):
                 continue
             if (child := schema.properties.get(name)) is not None:
-                errors += list_errors(child, found, fielderrors.child(path, name))
+                errors += list_errors(child, member, fielderrors.child(path, name))
             elif schema.additional is not None:
-                errors += list_errors(schema.additional, found, f"{path}[{name}]")
+                errors += list_errors(schema.additional, member, f"{path}[{name}]")
     elif isinstance(value, list):
-        errors += _repetitions(schema, value, path)
+        errors += _duplicates(schema, value, path)
         if schema.items is not None:
-            for index, found in enumerate(value):
-                errors += list_errors(schema.items, found, f"{path}[{index}]")
+            for index, item in enumerate(value):
+                errors += list_errors(schema.items, item, f"{path}[{index}]")
     return errors
 
 
-def _repetitions(schema: "Schema", value: list[Any], path: str) -> list[FieldError]:
+def _duplicates(schema: "Schema", value: list[Any], path: str) -> list[FieldError]:
     if schema.list_type == "set":
-        return _repeated(value, path)
+        return _duplicate_errors(value, path)
     if schema.list_type != "map":
         return []
     for index, item in enumerate(value):
@@ -47,10 +47,10 @@ def _repetitions(schema: "Schema", value: list[Any], path: str) -> list[FieldErr
         {key: item[key] for key in schema.list_keys if key in item} if item else {}
         for item in value
     ]
-    return _repeated(keys, path)
+    return _duplicate_errors(keys, path)
 
 
-def _repeated(values: "Sequence[Any]", path: str) -> list[FieldError]:
+def _duplicate_errors(values: "Sequence[Any]", path: str) -> list[FieldError]:
     times: dict[bytes, int] = {}
     errors = []
     for index, value in enumerate(values):

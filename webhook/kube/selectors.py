@@ -1,11 +1,11 @@
-"""Label and field selectors: parse them, match them, and refuse bad ones in Kubernetes' words."""
+"""Label and field selectors: parsing, matching, and the error messages of Kubernetes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from webhook.api import requirements
-from webhook.api.meta import Selector
-from webhook.api.requirements import (
+from webhook.kube import requirements
+from webhook.kube.meta import Selector
+from webhook.kube.requirements import (
     DOES_NOT_EXIST,
     EQUALS,
     EXISTS,
@@ -25,13 +25,13 @@ _EXPRESSION_OPERATORS: Final = {
 
 
 class LabelSelector(NamedTuple):
-    """Conditions that all have to hold; none at all matches everything."""
+    """Requirements that must all be met; without any, everything matches."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Tell whether an object with these labels is selected."""
+        """Return whether an object with these labels is selected."""
         if self.nothing:
             return False
         return all(requirement.matches(labels or {}) for requirement in self.requirements)
@@ -46,7 +46,7 @@ NOTHING: Final = LabelSelector(nothing=True)
 
 
 class FieldTerm(NamedTuple):
-    """A field that must, or must not, have a value."""
+    """A field that must have a value, or must not if negated."""
 
     field: str
     value: str
@@ -54,16 +54,16 @@ class FieldTerm(NamedTuple):
 
 
 class FieldSelector(NamedTuple):
-    """Terms that all have to hold; a field that an object lacks counts as empty."""
+    """Terms that must all be met; a field that an object lacks counts as empty."""
 
     terms: tuple[FieldTerm, ...] = ()
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Tell whether an object with these fields is selected."""
+        """Return whether an object with these fields is selected."""
         return all((fields.get(field, "") == value) != no for field, value, no in self.terms)
 
     def exact(self, field: str) -> str | None:
-        """Return the one value that `field` must have, if it must have one."""
+        """Return the value that `field` must have; None without such a term."""
         for term in self.terms:
             if term.field == field and not term.negated:
                 return term.value
@@ -71,12 +71,12 @@ class FieldSelector(NamedTuple):
 
 
 def parse_labels(text: str) -> LabelSelector:
-    """Read the text form, as in a `labelSelector` query parameter."""
+    """Parse the text form, as in the query parameter `labelSelector`."""
     return LabelSelector(requirements.parse(text))
 
 
 def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
-    """Read the object form (`matchLabels`, `matchExpressions`); absent selects nothing."""
+    """Compile the object form (`matchLabels`, `matchExpressions`); None selects nothing."""
     if selector is None:
         return NOTHING
     return _compile(
@@ -89,7 +89,7 @@ def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
 
 
 def from_struct(selector: Selector | None) -> LabelSelector:
-    """Read a selector that was decoded with its object; absent selects nothing."""
+    """Compile a decoded selector; None selects nothing."""
     if selector is None:
         return NOTHING
     return _compile(
@@ -101,18 +101,18 @@ def from_struct(selector: Selector | None) -> LabelSelector:
 def _compile(
     labels: Mapping[str, str], terms: Iterable[tuple[str, str, Iterable[str]]]
 ) -> LabelSelector:
-    found = [make_requirement(key, EQUALS, [value]) for key, value in labels.items()]
+    compiled = [make_requirement(key, EQUALS, [value]) for key, value in labels.items()]
     for key, operator, values in terms:
         if operator not in _EXPRESSION_OPERATORS:
             raise SelectorError(f'"{operator}" is not a valid label selector operator')
-        found.append(make_requirement(key, _EXPRESSION_OPERATORS[operator], values))
-    return LabelSelector(tuple(sorted(found, key=lambda one: one.key)))
+        compiled.append(make_requirement(key, _EXPRESSION_OPERATORS[operator], values))
+    return LabelSelector(tuple(sorted(compiled, key=lambda requirement: requirement.key)))
 
 
 def parse_fields(
     text: str, convert: Callable[[str, str], tuple[str, str]] | None = None
 ) -> FieldSelector:
-    """Read a `fieldSelector`; `convert` may rename or refuse each field."""
+    """Parse a `fieldSelector`; `convert` may rename or refuse each field."""
     terms = []
     for part in sorted(_split_terms(text)):
         if not part:

@@ -1,4 +1,4 @@
-"""String formats of OpenAPI schemas, as loose and as strict as Kubernetes checks them."""
+"""The string formats of OpenAPI schemas, checked exactly as strictly as Kubernetes does."""
 
 import base64
 import binascii
@@ -45,11 +45,11 @@ def _is_date(text: str) -> bool:
 
 def _is_date_time(text: str) -> bool:
     date, _, time = text.lower().partition("t")
-    found = _TIME.match(time)
+    match = _TIME.match(time)
     return (
         _is_date(date)
-        and found is not None
-        and (found[1] <= "23" and found[2] <= "59" and found[3] <= "59")
+        and match is not None
+        and (match[1] <= "23" and match[2] <= "59" and match[3] <= "59")
     )
 
 
@@ -128,7 +128,6 @@ def _is_credit_card(text: str) -> bool:
     return sum(digit - 9 if digit > 9 else digit for digit in doubled) % 10 == 0
 
 
-#: Formats by name without dashes; any other is no constraint, as in Kubernetes.
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "bsonobjectid": _matches("[0-9a-fA-F]{24}"),
     "uri": _is_uri,
@@ -159,6 +158,7 @@ FORMATS: Final[dict[str, Callable[[str], bool]]] = {
         len(text) <= 253 and _matches(rf"{_SHORT_NAME}(\.{_SHORT_NAME})*")(text)
     ),
 }
+"""Checks by the name of the format without dashes; as in Kubernetes, an unknown format passes."""
 
 
 def _is_uuid_version(text: str, version: str) -> bool:

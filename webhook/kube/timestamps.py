@@ -1,4 +1,4 @@
-"""RFC 3339 instants as Kubernetes writes them."""
+"""RFC 3339 timestamps in the formats of Kubernetes."""
 
 import re
 from datetime import UTC, datetime
@@ -12,11 +12,11 @@ _MICROSECONDS: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class TimestampError(ValueError):
-    """A text that is no RFC 3339 instant."""
+    """A text that is not an RFC 3339 timestamp."""
 
 
 def parse_time(text: str) -> datetime:
-    """Read an instant; digits beyond the microsecond are dropped."""
+    """Parse a timestamp; digits beyond the microsecond are dropped."""
     if not _RFC3339.match(text):
         raise TimestampError(_explain(text))
     try:
@@ -26,14 +26,14 @@ def parse_time(text: str) -> datetime:
 
 
 def format_time(instant: datetime) -> str:
-    """Write an instant to the second, in UTC, as metav1.Time does."""
+    """Format a time to the second, in UTC, as metav1.Time does."""
     return instant.astimezone(UTC).strftime(_SECONDS)
 
 
 def format_micro_time(instant: datetime) -> str:
-    """Write an instant to the microsecond, as metav1.MicroTime does (leases, events)."""
+    """Format a time to the microsecond, as metav1.MicroTime does (leases, events)."""
     return instant.astimezone(UTC).strftime(_MICROSECONDS)
 
 
 def _explain(text: str) -> str:
-    return f"{text!r} is no RFC 3339 time, write it like 2026-01-31T22:00:00Z"
+    return f"{text!r} is not an RFC 3339 time, write it like 2026-01-31T22:00:00Z"

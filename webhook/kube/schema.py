@@ -1,20 +1,22 @@
-"""Structural schemas of custom resources: default, prune and validate as Kubernetes does."""
+"""Structural schemas of custom resources: defaulting, pruning and validation like Kubernetes."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from webhook.api import schemachecks, schemalists
-from webhook.api.fielderrors import ROOT, FieldError
-from webhook.api.formats import FORMATS
+from webhook.kube import schemachecks, schemalists
+from webhook.kube.fielderrors import ROOT, FieldError
+from webhook.kube.formats import FORMATS
+from webhook.kube.jsontext import deep_copy
+from webhook.kube.schemapatterns import compile_pattern
 
-#: What an object carries beside its schema: never pruned at the root of a resource.
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
+"""Fields at the root of a resource that are never pruned."""
 _CONTAINERS: Final = (dict, list)
 _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
 class Schema:
-    """One node of an openAPIV3Schema, compiled once and then applied to many objects."""
+    """One node of an openAPIV3Schema, compiled once and applied to many objects."""
 
     __slots__ = (
         "additional", "additional_allowed", "all_of", "any_of", "default", "embedded", "enum",
@@ -26,7 +28,7 @@ class Schema:
     )  # fmt: skip
 
     def __init__(self, raw: Mapping[str, Any], known: "dict[int, Schema] | None" = None) -> None:
-        """Compile; `known` holds what is compiled already, since built-in types can nest."""
+        """Compile a node; `known` holds compiled ones, since built-in types can be recursive."""
         known = {} if known is None else known
         known[id(raw)] = self
         self.raw = raw
@@ -39,11 +41,11 @@ class Schema:
         self.embedded = bool(raw.get("x-kubernetes-embedded-resource"))
         self.has_default = raw.get("default") is not None
         self.default = raw.get("default")
-        # Who meets a type inside itself meets it before this is known, and goes the long way.
+        # A type inside itself sees these before they are computed, and so is always searched.
         self.may_default = self.may_repeat = True
         self._compile_children(raw, known)
         self._compile_constraints(raw)
-        self._look_ahead()
+        self._precompute()
 
     def _compile_children(self, raw: Mapping[str, Any], known: "dict[int, Schema]") -> None:
         def compiled(child: Mapping[str, Any]) -> Schema:
@@ -71,11 +73,11 @@ class Schema:
         self.required: tuple[str, ...] = tuple(raw.get("required") or ())
         self.enum: tuple[Any, ...] = tuple(raw.get("enum") or ())
         self.format = _supported_format(self.types, raw.get("format") or "")
-        self.limits = schemachecks.Limits.of(raw)
+        self.limits = schemachecks.NumberBounds.of(raw)
         self.multiple_of = raw.get("multipleOf")
         self.max_length = raw.get("maxLength")
         self.min_length = raw.get("minLength")
-        self.pattern = schemachecks.compile_pattern(raw.get("pattern") or "")
+        self.pattern = compile_pattern(raw.get("pattern") or "")
         self.max_items = raw.get("maxItems")
         self.min_items = raw.get("minItems")
         self.unique_items = bool(raw.get("uniqueItems"))
@@ -85,8 +87,8 @@ class Schema:
         self.list_keys: tuple[str, ...] = tuple(raw.get("x-kubernetes-list-map-keys") or ())
         self.rules = tuple(raw.get("x-kubernetes-validations") or ())
 
-    def _look_ahead(self) -> None:
-        """Note what objects need not be searched for, since most of them are large and plain."""
+    def _precompute(self) -> None:
+        """Compute which searches can be skipped: most objects are large and simple."""
         below = [*self.properties.values(), self.additional, self.items]
         children = [child for child in below if child is not None]
         self.may_default = any(child.has_default or child.may_default for child in children)
@@ -96,26 +98,26 @@ class Schema:
         self.plain = self._plain()
 
     def _plain(self) -> type | None:
-        """Return the Python type whose every value is valid, if there is one."""
+        """Return the Python type of which every value is valid, if there is one."""
         if self.is_composed or self.enum:
             return None
         if self.types == ("boolean",):
             return bool
         sizes = (self.max_length, self.min_length)
-        is_bound = self.format or self.pattern is not None or sizes != (None, None)
-        return str if "string" in self.types and not is_bound else None
+        is_constrained = self.format or self.pattern is not None or sizes != (None, None)
+        return str if "string" in self.types and not is_constrained else None
 
     def child(self, name: str) -> "Schema | None":
-        """Return the schema of a field, if the field is known."""
+        """Return the schema of a field; None for an unknown field."""
         return self.properties.get(name, self.additional)
 
     def apply_defaults(self, value: Any) -> None:
-        """Drop nulls that the schema does not allow, then fill in defaults; in place."""
+        """Drop nulls that are not nullable and set defaults, in place."""
         _drop_nulls(value, self)
         _apply_defaults(value, self)
 
     def prune(self, value: Any, *, is_resource: bool = True) -> list[str]:
-        """Remove fields that the schema does not know, in place; return their paths as found."""
+        """Remove unknown fields in place; returns their paths."""
         unknown: list[str] = []
         if is_resource and isinstance(value, dict):
             _prune_fields(value, self, "", unknown, is_resource=True)
@@ -126,7 +128,7 @@ class Schema:
     def validate(
         self, value: Any, old: Any = schemachecks.ABSENT, *, prefix: str = ""
     ) -> list[FieldError]:
-        """Return every objection; with `old`, unchanged parts are not objected to (ratcheting)."""
+        """Return all errors; with `old`, those of unchanged parts are ignored (ratcheting)."""
         errors: list[FieldError] = []
         context = schemachecks.Context(errors, prefix)
         schemachecks.check(self, value, schemachecks.ABSENT, "", context)
@@ -136,7 +138,7 @@ class Schema:
         return errors
 
     def validate_lists(self, value: Any, old: Any = schemachecks.ABSENT) -> list[FieldError]:
-        """Object to repeated entries of lists that are sets or maps, unless `old` had some."""
+        """Return the errors of duplicates in sets and maps, unless `old` has some, too."""
         if old is not schemachecks.ABSENT and schemalists.list_errors(self, old, ROOT):
             return []
         return schemalists.list_errors(self, value, ROOT)
@@ -150,30 +152,21 @@ def _supported_format(types: tuple[str, ...], name: str) -> str:
     return ""
 
 
-def fresh(value: Any) -> Any:
-    """Copy a JSON value, so that nobody edits a schema's default."""
-    if isinstance(value, dict):
-        return {key: fresh(child) for key, child in value.items()}
-    if isinstance(value, list):
-        return [fresh(child) for child in value]
-    return value
-
-
 def _drop_nulls(value: Any, schema: Schema | None) -> None:
     if schema is None:
         return
     if isinstance(value, dict):
-        nulls = [name for name, found in value.items() if found is None]
+        nulls = [name for name, member in value.items() if member is None]
         for name in nulls:
             child = schema.child(name)
             if child is not None and not child.nullable and not child.has_default:
                 del value[name]
-        for name, found in value.items():
-            if isinstance(found, _CONTAINERS):
-                _drop_nulls(found, schema.child(name))
+        for name, member in value.items():
+            if isinstance(member, _CONTAINERS):
+                _drop_nulls(member, schema.child(name))
     elif isinstance(value, list):
-        for found in value:
-            _drop_nulls(found, schema.items)
+        for item in value:
+            _drop_nulls(item, schema.items)
 
 
 def _apply_defaults(value: Any, schema: Schema | None) -> None:
@@ -184,21 +177,21 @@ def _apply_defaults(value: Any, schema: Schema | None) -> None:
             if child.has_default and (
                 name not in value or (value[name] is None and not child.nullable)
             ):
-                value[name] = fresh(child.default)
-        for name, found in value.items():
-            if isinstance(found, _CONTAINERS):
-                _apply_defaults(found, schema.child(name))
-            elif found is None and name not in schema.properties:
-                value[name] = _item_default(found, schema.additional)
+                value[name] = deep_copy(child.default)
+        for name, member in value.items():
+            if isinstance(member, _CONTAINERS):
+                _apply_defaults(member, schema.child(name))
+            elif member is None and name not in schema.properties:
+                value[name] = _item_default(member, schema.additional)
     elif isinstance(value, list) and schema.items is not None:
-        for index, found in enumerate(value):
-            value[index] = _item_default(found, schema.items)
+        for index, item in enumerate(value):
+            value[index] = _item_default(item, schema.items)
             _apply_defaults(value[index], schema.items)
 
 
 def _item_default(value: Any, schema: Schema | None) -> Any:
     if value is None and schema is not None and not schema.nullable:
-        return fresh(schema.default)
+        return deep_copy(schema.default)
     return value
 
 
@@ -213,24 +206,24 @@ def _prune(value: Any, schema: Schema | None, path: str, unknown: list[str]) -> 
         if schema is not None and schema.preserve:
             return
         items = schema.items if schema is not None else None
-        for index, found in enumerate(value):
-            if isinstance(found, _CONTAINERS):
-                _prune(found, items, f"{path}[{index}]", unknown)
+        for index, item in enumerate(value):
+            if isinstance(item, _CONTAINERS):
+                _prune(item, items, f"{path}[{index}]", unknown)
 
 
 def _prune_fields(
     value: dict[str, Any], schema: Schema, path: str, unknown: list[str], *, is_resource: bool
 ) -> None:
-    lost = []
-    for name, found in value.items():
+    pruned = []
+    for name, member in value.items():
         if is_resource and name in META_FIELDS:
             continue
         child = schema.child(name)
         if child is None:
             if not schema.preserve:
-                lost.append(name)
+                pruned.append(name)
                 unknown.append(f"{path}.{name}" if path else name)
-        elif isinstance(found, _CONTAINERS):
-            _prune(found, child, f"{path}.{name}" if path else name, unknown)
-    for name in lost:
+        elif isinstance(member, _CONTAINERS):
+            _prune(member, child, f"{path}.{name}" if path else name, unknown)
+    for name in pruned:
         del value[name]

@@ -1,11 +1,11 @@
-"""One condition on a label, and the grammar that conditions are written in."""
+"""The requirements of label selectors: matching, and the parser of their text form."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from webhook.api import fielderrors, identifiers
-from webhook.api.fielderrors import FieldError
+from webhook.kube import fielderrors, identifiers
+from webhook.kube.fielderrors import FieldError
 
 IN: Final = "in"
 NOT_IN: Final = "notin"
@@ -34,18 +34,18 @@ _SPACE: Final = frozenset(" \t\r\n")
 
 
 class SelectorError(ValueError):
-    """A selector that cannot be read."""
+    """A malformed selector."""
 
 
 class Requirement(NamedTuple):
-    """One condition on the label `key`."""
+    """One requirement on the label `key`."""
 
     key: str
     operator: str
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether the labels fulfil this condition."""
+        """Return whether labels meet this requirement."""
         value = labels.get(self.key)
         if self.operator in _POSITIVE:
             return value in self.values
@@ -62,11 +62,9 @@ class Requirement(NamedTuple):
 
 
 def _requirement_errors(key: str, operator: str, values: Sequence[str]) -> list[FieldError]:
-    errors = [
-        fielderrors.invalid("key", key, "; ".join(found))
-        for found in [identifiers.label_key_errors(key)]
-        if found
-    ]
+    errors: list[FieldError] = []
+    if problems := identifiers.label_key_errors(key):
+        errors.append(fielderrors.invalid("key", key, "; ".join(problems)))
     if operator in (GREATER, LESS):
         errors += [
             fielderrors.invalid(
@@ -78,13 +76,14 @@ def _requirement_errors(key: str, operator: str, values: Sequence[str]) -> list[
             if not _INTEGER.match(value)
         ]
     for index, value in enumerate(values):
-        if found := identifiers.label_value_errors(value):
-            errors.append(fielderrors.invalid(f"values[{index}][{key}]", value, "; ".join(found)))
+        if problems := identifiers.label_value_errors(value):
+            detail = "; ".join(problems)
+            errors.append(fielderrors.invalid(f"values[{index}][{key}]", value, detail))
     return errors
 
 
 def make_requirement(key: str, operator: str, values: Iterable[str]) -> Requirement:
-    """Build a condition, or say which part of it is malformed."""
+    """Build a requirement; raises SelectorError with the part that is malformed."""
     ordered = sorted(set(values))
     if errors := _requirement_errors(key, operator, ordered):
         raise SelectorError(fielderrors.aggregate(errors))
@@ -111,7 +110,7 @@ def _scan(text: str) -> list[tuple[str, str]]:
 
 
 def _scan_special(text: str, start: int) -> tuple[tuple[str, str], int]:
-    """Read the longest operator at `start`; a run that is none of them is one error symbol."""
+    """Scan the longest operator at `start`; other special characters become one error symbol."""
     best = ""
     position = start
     while position < len(text) and text[position] in _SPECIAL:
@@ -127,7 +126,7 @@ def _scan_special(text: str, start: int) -> tuple[tuple[str, str], int]:
 
 
 class _Parser:
-    """A recursive descent over the symbols, with the messages of Kubernetes' own parser."""
+    """A recursive-descent parser with the messages of Kubernetes' own parser."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _scan(text)
@@ -135,7 +134,7 @@ class _Parser:
 
     def _peek(self) -> tuple[str, str]:
         symbol, literal = self._tokens[min(self._position, len(self._tokens) - 1)]
-        # Where a value may stand, the words "in" and "notin" are values.
+        # Where a value is expected, "in" and "notin" are values.
         return (_IDENTIFIER if symbol in (IN, NOT_IN) else symbol), literal
 
     def _next(self) -> tuple[str, str]:
@@ -159,7 +158,7 @@ class _Parser:
                 raise SelectorError(f"unable to parse requirement: {error}") from error
             if not self._separated():
                 break
-        return tuple(sorted(requirements, key=lambda found: found.key))
+        return tuple(sorted(requirements, key=lambda requirement: requirement.key))
 
     def _separated(self) -> bool:
         symbol, literal = self._next()
@@ -231,5 +230,5 @@ class _Parser:
 
 
 def parse(text: str) -> tuple[Requirement, ...]:
-    """Read the text form of conditions, sorted by key."""
+    """Parse the text form of requirements; returns them sorted by key."""
     return _Parser(text).parse()

@@ -24,28 +24,31 @@ _BINARY_SUFFIXES: Final = {"": 0} | dict(_BINARY)
 _LARGEST: Final = Decimal(2**63 - 1)
 _NANO: Final = Decimal("1e-9")
 _LARGEST_EXPONENT: Final = 10_000
+_LONGEST_REMEMBERED: Final = 100
 _CEILING: Final = Context(prec=60, rounding=ROUND_CEILING)
 _FLOOR: Final = Context(prec=60, rounding=ROUND_FLOOR)
 _WIDE: Final = Context(prec=60)
 
 
 class QuantityError(ValueError):
-    """A text that is no Kubernetes quantity; the message names the valid spelling."""
+    """A text that is not a Kubernetes quantity; the message shows the valid notation."""
 
 
 def parse(value: int | str) -> Decimal:
-    """Read a quantity, e.g. `250m`, `5Gi`, `1e3` or `12`.
+    """Parse a quantity, e.g. `250m`, `5Gi`, `1e3` or `12`; raises QuantityError.
 
-    As in Kubernetes, what is finer than a billionth is rounded away from zero and what is beyond
-    64 bits is capped; everything between is exact.
+    As in Kubernetes, fractions of a billionth are rounded away from zero and numbers beyond
+    64 bits are capped; everything between is exact.
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise QuantityError(f"{value!r} is no quantity, write a number such as 2, 500m or 5Gi")
-    return _parse(str(value))
+        raise QuantityError(f"{value!r} is not a quantity, write a number such as 2, 500m or 5Gi")
+    text = str(value)
+    # Nobody writes long quantities, and remembering them would cost memory.
+    return _parse(text) if len(text) <= _LONGEST_REMEMBERED else _parse.__wrapped__(text)
 
 
 def format_canonical(value: Decimal, form: Form = "DecimalSI") -> str:
-    """Write a quantity with the largest suffix that needs no fraction."""
+    """Format a quantity with the largest suffix that needs no fraction."""
     if form == "BinarySI" and abs(value) >= 1024:
         return _format_binary(value)
     mantissa, exponent = _split_decimal(value)
@@ -56,23 +59,30 @@ def format_canonical(value: Decimal, form: Form = "DecimalSI") -> str:
 
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> Decimal:
-    found = _SHAPE.fullmatch(text)
-    if found is None:
+    match = _SHAPE.fullmatch(text)
+    if match is None:
         raise QuantityError(_explain(text))
-    number, suffix = Decimal(found["number"]), found["suffix"]
+    number, suffix = Decimal(match["number"]), match["suffix"]
     if not number:
         return Decimal(0)
     if suffix in _BINARY:
         return _bound(_exactly(number, Decimal(2 ** _BINARY[suffix])))
-    exponent = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
-    # Beyond this the result is capped or rounded to a billionth whatever the digits say.
-    exponent = max(-_LARGEST_EXPONENT, min(_LARGEST_EXPONENT, exponent))
+    exponent = _DECIMAL[suffix] if suffix in _DECIMAL else _exponent(suffix[1:])
     sign, digits, scale = number.as_tuple()
     return _bound(Decimal((sign, digits, int(scale) + exponent)))
 
 
+def _exponent(text: str) -> int:
+    """Parse an exponent; beyond the largest, the result is capped or rounded to a billionth."""
+    is_negative, digits = text.startswith("-"), text.lstrip("+-").lstrip("0")
+    # Python refuses to parse thousands of digits.
+    size = int(digits or "0") if len(digits) < 10 else _LARGEST_EXPONENT
+    size = min(size, _LARGEST_EXPONENT)
+    return -size if is_negative else size
+
+
 def _exactly(number: Decimal, factor: Decimal) -> Decimal:
-    """Multiply without losing a digit, however long the number is written."""
+    """Multiply with as many digits as the exact product needs."""
     return Context(prec=len(number.as_tuple().digits) + 20).multiply(number, factor)
 
 
@@ -108,13 +118,15 @@ def _format_binary(value: Decimal) -> str:
 
 
 def _explain(text: str) -> str:
-    found = re.match(r"([+-]?[0-9]*\.?[0-9]*)\s*([kKmMgGtTpPeE])(?:i?[bB]?)\Z", text)
-    if found and found[1]:
-        letter = found[2].upper()
+    match = re.match(r"([+-]?[0-9]*\.?[0-9]*)\s*([kKmMgGtTpPeE])(?:i?[bB]?)\Z", text)
+    if match and match[1]:
+        letter = match[2].upper()
         decimal = "k" if letter == "K" else letter
-        number = found[1]
+        number = match[1]
         return (
-            f"{text!r} is no quantity, write {number}{decimal} (powers of 1000) "
+            f"{text!r} is not a quantity, write {number}{decimal} (powers of 1000) "
             f"or {number}{letter}i (powers of 1024)"
         )
-    return f"{text!r} is no quantity, write a number with an optional suffix such as 2, 500m or 5Gi"
+    return (
+        f"{text!r} is not a quantity, write a number with an optional suffix such as 2, 500m or 5Gi"
+    )

@@ -1,11 +1,11 @@
-"""Write values as Go does, since Kubernetes' messages are made of such text."""
+"""Values in Go's notation, which the messages of Kubernetes are made of."""
 
 import re
-from typing import Any
+from typing import Any, Final
 
-from webhook.api import jsontext
+from webhook.kube import jsontext
 
-_ESCAPES = {
+_ESCAPES: Final = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -24,11 +24,11 @@ _TYPE_NAMES: tuple[tuple[type, str], ...] = (
     (list, "[]interface {}"),
     (dict, "map[string]interface {}"),
 )
-_PLAIN = re.compile(r"[ !#-\[\]-~]*\Z")
+_PLAIN: Final = re.compile(r"[ !#-\[\]-~]*\Z")
 
 
 def quote(text: str) -> str:
-    """Quote as Go's %q."""
+    """Format a string with %q."""
     if _PLAIN.match(text):
         return f'"{text}"'
     return '"' + "".join(_quoted(char) for char in text) + '"'
@@ -46,7 +46,7 @@ def _quoted(char: str) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number as Go's %v: integral floats without a fraction, exponents from 1e21 on."""
+    """Format a number with %v: whole floats without a fraction, exponents from 1e21 on."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -57,11 +57,11 @@ def number(value: float) -> str:
 
 
 class Struct(dict[str, Any]):
-    """A Go struct: JSON shows its fields in the order of their declaration."""
+    """A Go struct: encoded with its fields in the order of declaration."""
 
 
 def to_json(value: Any) -> str:
-    """Marshal as encoding/json: sorted keys of maps, and the HTML characters escaped."""
+    """Encode like encoding/json: with sorted map keys and escaped HTML characters."""
     first = value[0] if isinstance(value, list) and value else value
     text = jsontext.dumps(value, is_sorted=not isinstance(first, Struct)).decode()
     if "<" in text or ">" in text or "&" in text:
@@ -70,7 +70,7 @@ def to_json(value: Any) -> str:
 
 
 def plain(value: Any) -> str:
-    """Write decoded JSON as Go's %v."""
+    """Format a JSON value with %v."""
     if isinstance(value, dict):
         inner = " ".join(f"{key}:{plain(part)}" for key, part in sorted(value.items()))
         return f"map[{inner}]"
@@ -82,7 +82,7 @@ def plain(value: Any) -> str:
 
 
 def syntax(value: Any) -> str:
-    """Write decoded JSON as Go's %#v."""
+    """Format a JSON value with %#v."""
     if isinstance(value, dict):
         inner = ", ".join(f"{quote(key)}:{syntax(part)}" for key, part in sorted(value.items()))
         return f"{type_name(value)}{{{inner}}}"
@@ -94,7 +94,7 @@ def syntax(value: Any) -> str:
 
 
 def type_name(value: Any) -> str:
-    """Name the type of decoded JSON as Go's %T."""
+    """Format the type of a JSON value with %T."""
     for kind, name in _TYPE_NAMES:
         if isinstance(value, kind):
             return name

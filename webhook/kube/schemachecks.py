@@ -1,22 +1,20 @@
-"""The checks of one schema node, worded as Kubernetes' OpenAPI validation words them."""
+"""The checks of one schema node, with the messages of Kubernetes' OpenAPI validation."""
 
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import re2
-
-from webhook.api import fielderrors, gotext, jsontext
-from webhook.api.fielderrors import FieldError
-from webhook.api.formats import FORMATS
+from webhook.kube import fielderrors, gotext, jsontext
+from webhook.kube.fielderrors import FieldError
+from webhook.kube.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from webhook.api.schema import Schema
+    from webhook.kube.schema import Schema
 
 
 class _Absent:
-    """Marks an old value that is not there, which null is not."""
+    """Marks an old value that does not exist, unlike null."""
 
 
 ABSENT: Final = _Absent()
@@ -32,34 +30,34 @@ _INT_RANGES: Final = {"int32": 2**31, "int64": 2**63, "": 2**63}
 
 
 class Context(NamedTuple):
-    """Where objections go, and the path of the value that is validated as a whole."""
+    """Collects errors; `prefix` is the path of the whole value."""
 
     errors: list[FieldError]
     prefix: str
 
     def field(self, path: str) -> str:
-        """Name a field in an objection."""
+        """Return the path of a field for an error."""
         name = path.removeprefix(".")
         if not name:
             return self.prefix or fielderrors.ROOT
         return fielderrors.child(self.prefix, name)
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
-        """Object to a value."""
+        """Add the error of an invalid value."""
         self.errors.append(fielderrors.invalid(self.field(path), value, detail))
 
     def mistyped(self, path: str, wanted: str, given: str) -> None:
-        """Object to a type or a format."""
+        """Add the error of a wrong type or format."""
         detail = f"{path} in body must be of type {wanted}: {gotext.quote(given)}"
         self.errors.append(fielderrors.type_invalid(self.field(path), given, detail))
 
     def composite(self, detail: str) -> None:
-        """Object to a value as a whole; Kubernetes gives such objections no field."""
+        """Add an error of the whole value; Kubernetes gives such errors no field."""
         self.errors.append(fielderrors.invalid(self.prefix or fielderrors.ROOT, "", detail))
 
 
-class Limits(NamedTuple):
-    """Bounds of a number."""
+class NumberBounds(NamedTuple):
+    """The bounds of a number."""
 
     minimum: float | None
     maximum: float | None
@@ -67,7 +65,7 @@ class Limits(NamedTuple):
     exclusive_maximum: bool
 
     @classmethod
-    def of(cls, raw: "Mapping[str, Any]") -> "Limits":
+    def of(cls, raw: "Mapping[str, Any]") -> "NumberBounds":
         return cls(
             raw.get("minimum"),
             raw.get("maximum"),
@@ -76,40 +74,22 @@ class Limits(NamedTuple):
         )
 
 
-class Pattern(NamedTuple):
-    """A regular expression of a schema; `search` is None where it cannot be compiled."""
-
-    text: str
-    search: Any
-    problem: str = ""
-
-
-def compile_pattern(text: str) -> Pattern | None:
-    """Compile with RE2, whose syntax and linear time Kubernetes' patterns rely on."""
-    if not text:
-        return None
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return Pattern(text, re2.compile(text, options=options).search)
-    except re2.error as error:
-        return Pattern(text, None, str(error))
-
-
-def same(left: Any, right: Any) -> bool:
-    """Compare JSON values; unlike `==`, true is not 1."""
+def is_equal_json(left: Any, right: Any) -> bool:
+    """Compare JSON values by type, too: true, 1 and 1.0 differ."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(
+            is_equal_json(left[key], right[key]) for key in left
+        )
     if isinstance(left, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_equal_json, left, right))
     return bool(left == right)
 
 
 def check(schema: "Schema", value: Any, old: Any, path: str, context: Context) -> None:
-    """Collect the objections to a value and everything below it."""
-    if old is not ABSENT and same(value, old):
+    """Collect the errors of a value and everything below it."""
+    if old is not ABSENT and is_equal_json(value, old):
         return
     kind = _KINDS.get(type(value), "null")
     _check_type(schema, value, kind, path, context)
@@ -159,16 +139,16 @@ def _check_composition(schema: "Schema", value: Any, old: Any, path: str, contex
         results = [_errors_of(one, value, old, path, context) for one in schema.one_of]
         valid = results.count([])
         if valid != 1:
-            found = f"Found {valid} valid alternatives" if valid else "Found none valid"
-            context.composite(f"{quoted} must validate one and only one schema (oneOf). {found}")
+            outcome = f"Found {valid} valid alternatives" if valid else "Found none valid"
+            context.composite(f"{quoted} must validate one and only one schema (oneOf). {outcome}")
             context.errors.extend([] if valid else results[0])
     if schema.all_of:
         results = [_errors_of(one, value, old, path, context) for one in schema.all_of]
         for errors in results:
             context.errors.extend(errors)
         if any(results):
-            found = ". None validated" if all(results) else ""
-            context.composite(f"{quoted} must validate all the schemas (allOf){found}")
+            suffix = ". None validated" if all(results) else ""
+            context.composite(f"{quoted} must validate all the schemas (allOf){suffix}")
     if schema.not_ is not None and not _errors_of(schema.not_, value, ABSENT, path, context):
         context.composite(f"{quoted} must not validate the schema (not)")
 
@@ -195,8 +175,8 @@ def _check_string(schema: "Schema", value: str, path: str, context: Context) -> 
         elif not pattern.search(value):
             context.invalid(path, value, f"{path} in body should match '{pattern.text}'")
     if schema.format:
-        judge = FORMATS.get(schema.format.replace("-", ""))
-        if judge is not None and not judge(value):
+        is_valid = FORMATS.get(schema.format.replace("-", ""))
+        if is_valid is not None and not is_valid(value):
             context.mistyped(path, schema.format, value)
 
 
@@ -206,9 +186,10 @@ def _check_number(schema: "Schema", value: float, path: str, context: Context) -
         if not -bound <= value < bound:
             form = f"with format {schema.format}" if schema.format else "(default format)"
             context.composite(f"Checked value must be of type integer {form} in {path}")
-    if schema.multiple_of is not None and not _is_multiple(value, schema.multiple_of):
-        factor = gotext.number(schema.multiple_of)
-        context.invalid(path, value, f"{path} in body should be a multiple of {factor}")
+    factor = schema.multiple_of
+    if factor is not None and not _is_multiple(value, factor):
+        detail = f"{path} in body should be a multiple of {gotext.number(factor)}"
+        context.invalid(path, value, detail)
     low, high, above, below = schema.limits
     if low is not None and (value < low or (above and value == low)):
         words = "greater than" if above else "greater than or equal to"
@@ -221,8 +202,7 @@ def _check_number(schema: "Schema", value: float, path: str, context: Context) -
 def _is_multiple(value: float, factor: float) -> bool:
     if isinstance(value, int) and float(factor).is_integer():
         return value % int(factor) == 0
-    quotient = value / factor
-    return abs(quotient - round(quotient)) < 1e-9
+    return abs(value / factor - round(value / factor)) < 1e-9
 
 
 def _check_array(schema: "Schema", value: list[Any], old: Any, path: str, context: Context) -> None:
@@ -240,7 +220,7 @@ def _check_array(schema: "Schema", value: list[Any], old: Any, path: str, contex
     if schema.max_items is not None and size > schema.max_items:
         context.errors.append(fielderrors.too_many(context.field(path), size, schema.max_items))
     if schema.unique_items and any(
-        same(item, other) for index, item in enumerate(value) for other in value[:index]
+        is_equal_json(item, other) for index, item in enumerate(value) for other in value[:index]
     ):
         context.invalid(path, "", f"{path} in body shouldn't contain duplicates")
 
@@ -251,20 +231,20 @@ def _entry_key(schema: "Schema", item: Any) -> bytes:
 
 
 def _correlate(schema: "Schema", old: Any) -> dict[bytes, Any]:
-    """Pair old entries with new ones; only lists that are maps allow it."""
+    """Return the old entries by key; only lists of type map have keys."""
     if schema.list_type != "map" or not isinstance(old, list):
         return {}
     return {_entry_key(schema, item): item for item in old}
 
 
 def correlated(schema: "Schema", value: list[Any], old: Any) -> list[tuple[Any, Any]]:
-    """Pair the entries of a list with their old values, where its type allows it."""
+    """Pair the entries of a list with their old values; only lists of type map have keys."""
     olds = _correlate(schema, old)
     return [(item, olds.get(_entry_key(schema, item), ABSENT)) for item in value]
 
 
 def _check_enum(schema: "Schema", value: Any, path: str, context: Context) -> None:
-    if any(same(value, allowed) for allowed in schema.enum):
+    if any(is_equal_json(value, allowed) for allowed in schema.enum):
         return
     supported = [one if isinstance(one, str) else gotext.to_json(one) for one in schema.enum]
     context.errors.append(fielderrors.not_supported(context.field(path), value, supported))
@@ -283,15 +263,15 @@ def _check_object(
         )
     olds = old if isinstance(old, dict) else {}
     properties = schema.properties
-    for name, found in value.items():
+    for name, member in value.items():
         child = properties.get(name)
         if child is not None:
-            if type(found) is child.plain:
+            if type(member) is child.plain:
                 continue
             where = f"{path}.{name}" if path else name
-            check(child, found, olds.get(name, ABSENT), where, context)
+            check(child, member, olds.get(name, ABSENT), where, context)
         elif schema.additional is not None:
-            check(schema.additional, found, olds.get(name, ABSENT), f"{path}.{name}", context)
+            check(schema.additional, member, olds.get(name, ABSENT), f"{path}.{name}", context)
         elif not schema.additional_allowed:
             context.invalid(path, name, f"{path}.{name} in body is a forbidden property")
     for name in schema.required:

@@ -1,4 +1,4 @@
-"""Names, label keys and label values: what Kubernetes accepts and how it says no."""
+"""Validation of names, label keys and label values, with the messages of Kubernetes."""
 
 import re
 from typing import Final
@@ -45,12 +45,12 @@ def _regex_error(rule: str, form: str, *examples: str) -> str:
 
 
 def _length_errors(value: str, limit: int, unit: str = "characters") -> list[str]:
-    # Kubernetes counts bytes everywhere, but says so only for labels.
+    # Kubernetes counts bytes everywhere, although it writes "bytes" only for labels.
     return [f"must be no more than {limit} {unit}"] if len(value.encode()) > limit else []
 
 
 def subdomain_errors(value: str, unit: str = "characters") -> list[str]:
-    """Judge an RFC 1123 subdomain, the usual form of an object's name."""
+    """Return the errors of an RFC 1123 subdomain, the usual form of an object's name."""
     errors = _length_errors(value, 253, unit)
     if not _SUBDOMAIN.match(value):
         errors.append(_regex_error(_SUBDOMAIN_RULE, _SUBDOMAIN_FORM, "example.com"))
@@ -58,7 +58,7 @@ def subdomain_errors(value: str, unit: str = "characters") -> list[str]:
 
 
 def dns1123_label_errors(value: str) -> list[str]:
-    """Judge an RFC 1123 label, such as a namespace's name."""
+    """Return the errors of an RFC 1123 label, such as the name of a Namespace."""
     errors = _length_errors(value, 63)
     if not _LABEL.match(value):
         if _SUBDOMAIN.match(value):
@@ -69,7 +69,7 @@ def dns1123_label_errors(value: str) -> list[str]:
 
 
 def dns1035_label_errors(value: str) -> list[str]:
-    """Judge an RFC 1035 label, such as a Service's name."""
+    """Return the errors of an RFC 1035 label, such as the name of a Service."""
     errors = _length_errors(value, 63)
     if not _DNS1035.match(value):
         errors.append(_regex_error(_DNS1035_RULE, _DNS1035_FORM, "my-name", "abc-123"))
@@ -77,14 +77,14 @@ def dns1035_label_errors(value: str) -> list[str]:
 
 
 def path_segment_errors(value: str) -> list[str]:
-    """Judge a name that may be anything that fits into a path, such as a ClusterRole's."""
+    """Return the errors of a path segment, such as the name of a ClusterRole."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return [f"may not contain '{char}'" for char in "/%" if char in value]
 
 
 def label_key_errors(value: str) -> list[str]:
-    """Judge a label or annotation key: an optional subdomain, a slash, a name."""
+    """Return the errors of a label or annotation key: `[subdomain/]name`."""
     parts = value.split("/")
     rule = _regex_error(_KEY_RULE, _KEY_FORM, "MyName", "my.name", "123-abc")
     if len(parts) > 2:
@@ -109,7 +109,7 @@ def label_key_errors(value: str) -> list[str]:
 
 
 def label_value_errors(value: str) -> list[str]:
-    """Judge a label's value."""
+    """Return the errors of a label value."""
     errors = _length_errors(value, 63, "bytes")
     if not _VALUE.match(value):
         errors.append(_regex_error(_VALUE_RULE, f"({_KEY_FORM})?", "MyValue", "my_value", "12345"))
@@ -117,7 +117,7 @@ def label_value_errors(value: str) -> list[str]:
 
 
 def config_key_errors(value: str) -> list[str]:
-    """Judge a key in the data of a ConfigMap or Secret."""
+    """Return the errors of a key in the data of a ConfigMap or Secret."""
     errors = _length_errors(value, 253)
     if not _CONFIG_KEY.match(value):
         errors.append(

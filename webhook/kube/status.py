@@ -1,4 +1,4 @@
-"""The metav1.Status answers: reasons, causes and messages as Kubernetes writes them."""
+"""Failures as metav1.Status, with the reasons, causes and messages of Kubernetes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from typing_extensions import override
 
-from webhook.api import fielderrors, gotext
-from webhook.api.fielderrors import FieldError
+from webhook.kube import fielderrors, gotext
+from webhook.kube.fielderrors import FieldError
 
 BAD_REQUEST: Final = "BadRequest"
 UNAUTHORIZED: Final = "Unauthorized"
@@ -35,7 +35,7 @@ MODIFIED: Final = (
 
 
 class DecodeError(ValueError):
-    """Bytes or a value that cannot be read as what they should be; path names where."""
+    """Data that does not decode; `path` is the field."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -44,7 +44,7 @@ class DecodeError(ValueError):
 
 
 class Qualified(NamedTuple):
-    """A resource or a kind with its group, written `name.group` in messages."""
+    """A resource or kind with its group, `name.group` in messages."""
 
     group: str
     name: str
@@ -55,7 +55,7 @@ class Qualified(NamedTuple):
 
 
 class StatusError(Exception):
-    """A request that ends in a failure Status instead of an object."""
+    """A request whose response is a failure Status."""
 
     def __init__(self, status: dict[str, Any]) -> None:
         super().__init__(status["message"])
@@ -77,7 +77,7 @@ class StatusError(Exception):
 def failure(
     code: int, reason: str, message: str, details: Mapping[str, Any] | None = None
 ) -> StatusError:
-    """Build any failure; empty details and an empty reason are left out, as on the wire."""
+    """Build a failure; an empty reason and absent details are left out, as in Kubernetes."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -92,7 +92,7 @@ def failure(
 
 
 def success(details: Mapping[str, Any] | None = None, code: int = 0) -> dict[str, Any]:
-    """Build the Status that answers a deletion."""
+    """Build the success Status of a deletion."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -112,17 +112,17 @@ def _details(subject: Qualified, name: str = "", **more: Any) -> dict[str, Any]:
 
 
 def bad_request(message: str) -> StatusError:
-    """400: the request itself makes no sense."""
+    """Return a 400: the request is malformed."""
     return failure(HTTPStatus.BAD_REQUEST, BAD_REQUEST, message)
 
 
 def unauthorized(message: str = "Unauthorized") -> StatusError:
-    """401: nobody knows who asks."""
+    """Return a 401: the user is unknown."""
     return failure(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED, message)
 
 
 def forbidden(resource: Qualified, name: str, why: object) -> StatusError:
-    """403: the one who asks may not, or an admission rule says no."""
+    """Return a 403: the user lacks the permission, or admission denied the request."""
     if not resource.name:
         message = f"forbidden: {why}"
     elif name:
@@ -133,59 +133,59 @@ def forbidden(resource: Qualified, name: str, why: object) -> StatusError:
 
 
 def not_found(resource: Qualified, name: str) -> StatusError:
-    """404 for an object."""
+    """Return a 404 for an object."""
     message = f"{resource} {gotext.quote(name)} not found"
     return failure(HTTPStatus.NOT_FOUND, NOT_FOUND, message, _details(resource, name))
 
 
 def no_such_resource() -> StatusError:
-    """404 for a path that leads nowhere."""
+    """Return a 404 for an unknown path."""
     message = "the server could not find the requested resource"
     return failure(HTTPStatus.NOT_FOUND, NOT_FOUND, message, {})
 
 
 def not_acceptable(accepted: Sequence[str]) -> StatusError:
-    """406: we cannot answer in any of the types asked for."""
+    """Return a 406: none of the requested media types is supported."""
     message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(accepted)}"
     return failure(HTTPStatus.NOT_ACCEPTABLE, NOT_ACCEPTABLE, message, {})
 
 
 def already_exists(resource: Qualified, name: str) -> StatusError:
-    """409: create of a name that is taken."""
+    """Return a 409: an object with the name exists."""
     message = f"{resource} {gotext.quote(name)} already exists"
     return failure(HTTPStatus.CONFLICT, ALREADY_EXISTS, message, _details(resource, name))
 
 
 def conflict(resource: Qualified, name: str, why: object = MODIFIED) -> StatusError:
-    """409: the object is not in the state that the request presumes."""
+    """Return a 409: the object is not in the state that the request is conditional on."""
     message = f"Operation cannot be fulfilled on {resource} {gotext.quote(name)}: {why}"
     return failure(HTTPStatus.CONFLICT, CONFLICT, message, _details(resource, name))
 
 
 def apply_conflict(message: str, causes: Sequence[Mapping[str, str]]) -> StatusError:
-    """409: server-side apply met fields of other managers."""
+    """Return a 409: server-side apply conflicts with other field managers."""
     return failure(HTTPStatus.CONFLICT, CONFLICT, message, {"causes": list(causes)})
 
 
 def gone(message: str) -> StatusError:
-    """410 Gone."""
+    """Return a 410 with reason Gone."""
     return failure(HTTPStatus.GONE, GONE, message)
 
 
 def expired(message: str) -> StatusError:
-    """410 Expired: the resourceVersion or the continue token is too old."""
+    """Return a 410 with reason Expired: the resourceVersion or continue token is too old."""
     return failure(HTTPStatus.GONE, EXPIRED, message)
 
 
 def too_large(message: str) -> StatusError:
-    """413: the body exceeds the limit."""
+    """Return a 413: the body exceeds the limit."""
     return failure(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE, f"Request entity too large: {message}"
     )
 
 
 def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
-    """415: a body of a type that we do not read."""
+    """Return a 415: the media type of the body is not supported."""
     listed = ", ".join(accepted)
     message = (
         f"the body of the request was in an unknown format - accepted media types include: {listed}"
@@ -194,20 +194,20 @@ def unsupported_media_type(accepted: Sequence[str]) -> StatusError:
 
 
 def invalid(kind: Qualified, name: str, errors: Iterable[FieldError]) -> StatusError:
-    """422: the object breaks rules of its kind, one cause a field."""
-    found = list(errors)
+    """Return a 422: the object is invalid, with one cause for each field."""
+    listed = list(errors)
     causes = [
-        {"reason": error.type, "message": error.body, "field": error.field} for error in found
+        {"reason": error.type, "message": error.body, "field": error.field} for error in listed
     ]
     message = f"{kind} {gotext.quote(name)} is invalid"
-    if found:
-        message = f"{message}: {fielderrors.aggregate(found)}"
+    if listed:
+        message = f"{message}: {fielderrors.aggregate(listed)}"
     details = _details(kind, name, causes=causes)
     return failure(HTTPStatus.UNPROCESSABLE_ENTITY, INVALID, message, details)
 
 
 def too_many_requests(message: str, retry_after: int = 1) -> StatusError:
-    """429: later, please."""
+    """Return a 429: the client should retry later."""
     return failure(
         HTTPStatus.TOO_MANY_REQUESTS,
         TOO_MANY_REQUESTS,
@@ -217,18 +217,18 @@ def too_many_requests(message: str, retry_after: int = 1) -> StatusError:
 
 
 def internal_error(why: object) -> StatusError:
-    """500: something of ours, or a webhook, failed."""
+    """Return a 500: the server or a webhook failed."""
     message = f"Internal error occurred: {why}"
     causes = {"causes": [{"message": str(why)}]}
     return failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message, causes)
 
 
-def resource_version_too_large(asked: int, current: int) -> StatusError:
-    """504: the client knows a version that we have not reached."""
+def resource_version_too_large(requested: int, current: int) -> StatusError:
+    """Return a 504: the requested resourceVersion is in the future."""
     cause = {"reason": RESOURCE_VERSION_TOO_LARGE, "message": "Too large resource version"}
     return failure(
         HTTPStatus.GATEWAY_TIMEOUT,
         TIMEOUT,
-        f"Timeout: Too large resource version: {asked}, current: {current}",
+        f"Timeout: Too large resource version: {requested}, current: {current}",
         {"causes": [cause], "retryAfterSeconds": 1},
     )

@@ -1,18 +1,19 @@
-"""JSON of any depth: one fast codec for what people write, another for what is nested beyond it."""
+"""JSON of any depth: orjson for ordinary documents, msgspec for those nested too deep for it."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 import orjson
 
-#: As Go's decoder: what is nested deeper is malformed.
 MAX_DEPTH: Final = 10_000
+"""The depth at which Go's decoder refuses a document as malformed."""
 _TOO_DEEP: Final = "depth limit exceeded"
 _SORTED: Final = orjson.OPT_SORT_KEYS
 
 
 def loads(data: bytes | str) -> Any:
-    """Decode; errors are orjson's, whichever codec found them."""
+    """Decode; raises orjson.JSONDecodeError, whichever codec fails."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -25,9 +26,18 @@ def loads(data: bytes | str) -> Any:
 
 
 def dumps(value: Any, *, is_sorted: bool = False) -> bytes:
-    """Encode decoded JSON."""
+    """Encode a JSON value."""
     try:
         return orjson.dumps(value, option=_SORTED if is_sorted else 0)
     except TypeError:
-        # All that JSON can hold and orjson does not write is nested deeper than it goes.
+        # The only JSON values that orjson does not encode are nested too deep for it.
         return msgspec.json.encode(value, order="sorted" if is_sorted else None)
+
+
+def deep_copy(value: Any) -> Any:
+    """Copy a JSON value, so that the copy can be edited."""
+    if isinstance(value, Mapping):
+        return {key: deep_copy(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [deep_copy(child) for child in value]
+    return value
