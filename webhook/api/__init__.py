@@ -1,5 +1,8 @@
-"""NOUNS. Kubernetes and Gardener objects as data.
+"""Kinds and Structs: every object that Espalier reads or writes, as data.
 
-Kinds, their Structs, quantities, selectors, conditions, patches, schemas.
-Imports nothing of ours, does no I/O, knows no rules.
+`kinds` is the table of all kinds, `columns` their printer columns, `names` the labels, annotations,
+finalizers and condition types. The other modules hold Structs by subject, `pool_records` the
+ConfigMaps of pool records. `openapi` and `crds` generate schemas and CustomResourceDefinitions from
+the Structs; `decode` reads JSON into them. The docstrings and descriptions of Structs appear in the
+generated CRDs. Pure: no I/O and no rules; imports only `webhook.kube`.
 """

@@ -1,11 +1,11 @@
-"""Columns that `kubectl get` prints: those that operators know from upstream, and ours."""
+"""The columns that `kubectl get` prints: those of upstream for its kinds, and ours."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
-class Column(NamedTuple):
-    """One printer column; those with a priority above 0 show with `-o wide` only."""
+class PrinterColumn(NamedTuple):
+    """One printer column; a priority above 0 means that it shows with `-o wide` only."""
 
     name: str
     path: str
@@ -14,61 +14,63 @@ class Column(NamedTuple):
     description: str = ""
 
 
-def _condition(name: str, condition: str, priority: int = 0) -> Column:
+def _condition(name: str, condition: str, priority: int = 0) -> PrinterColumn:
     path = f'.status.conditions[?(@.type=="{condition}")].status'
-    return Column(name, path, priority=priority, description=f"the condition {condition}")
+    return PrinterColumn(name, path, priority=priority, description=f"the condition {condition}")
 
 
-AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
-_TYPE: Final = Column("Type", ".spec.type")
-_REGION: Final = Column("Region", ".spec.region")
-_STATUS: Final = Column("Status", ".status.lastOperation.state")
+AGE: Final = PrinterColumn("Age", ".metadata.creationTimestamp", "date")
+_TYPE: Final = PrinterColumn("Type", ".spec.type")
+_REGION: Final = PrinterColumn("Region", ".spec.region")
+_STATUS: Final = PrinterColumn("Status", ".status.lastOperation.state")
 _EXTENSION: Final = (_TYPE, _STATUS, AGE)
 _REGIONAL_EXTENSION: Final = (_TYPE, _REGION, _STATUS, AGE)
 
-COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
-    "CloudProfile": (Column("Provider", ".spec.type"), AGE),
+COLUMNS: Final[Mapping[str, tuple[PrinterColumn, ...]]] = {
+    "CloudProfile": (PrinterColumn("Provider", ".spec.type"), AGE),
     "NamespacedCloudProfile": (
-        Column("Parent Name", ".spec.parent.name"),
-        Column("Parent Kind", ".spec.parent.kind"),
+        PrinterColumn("Parent Name", ".spec.parent.name"),
+        PrinterColumn("Parent Kind", ".spec.parent.kind"),
         AGE,
     ),
     "Project": (
-        Column("Namespace", ".spec.namespace"),
-        Column("Status", ".status.phase"),
-        Column("Owner", ".spec.owner.name"),
-        Column("Creator", ".spec.createdBy.name"),
+        PrinterColumn("Namespace", ".spec.namespace"),
+        PrinterColumn("Status", ".status.phase"),
+        PrinterColumn("Owner", ".spec.owner.name"),
+        PrinterColumn("Creator", ".spec.createdBy.name"),
         AGE,
     ),
     "Seed": (
         _condition("Ready", "GardenletReady"),
-        Column("Last Operation", ".status.lastOperation.state"),
-        Column("Provider", ".spec.provider.type"),
-        Column("Region", ".spec.provider.region"),
-        Column("Multi-Zonal", r".metadata.labels.seed\.gardener\.cloud/multi-zonal"),
-        Column("Shoots", ".status.allocatable.shoots", description="how many shoots it can take"),
-        Column("Visible", ".spec.settings.scheduling.visible", "boolean", priority=1),
-        Column("Zones", ".spec.provider.zones", priority=1),
+        PrinterColumn("Last Operation", ".status.lastOperation.state"),
+        PrinterColumn("Provider", ".spec.provider.type"),
+        PrinterColumn("Region", ".spec.provider.region"),
+        PrinterColumn("Multi-Zonal", r".metadata.labels.seed\.gardener\.cloud/multi-zonal"),
+        PrinterColumn(
+            "Shoots", ".status.allocatable.shoots", description="how many shoots it can take"
+        ),
+        PrinterColumn("Visible", ".spec.settings.scheduling.visible", "boolean", priority=1),
+        PrinterColumn("Zones", ".spec.provider.zones", priority=1),
         AGE,
-        Column("Version", ".status.gardener.version"),
-        Column("K8S Version", ".status.kubernetesVersion"),
+        PrinterColumn("Version", ".status.gardener.version"),
+        PrinterColumn("K8S Version", ".status.kubernetesVersion"),
     ),
     "Shoot": (
-        Column(
+        PrinterColumn(
             "CloudProfile",
             ".spec['cloudProfile.name','cloudProfileName']",
             description="in today's spelling or the older one",
         ),
-        Column("Provider", ".spec.provider.type"),
-        Column("Region", ".spec.region"),
-        Column("Seed", ".spec.seedName"),
-        Column("K8S Version", ".spec.kubernetes.version"),
-        Column("Hibernation", ".spec.hibernation.enabled"),
-        Column("Last Operation", ".status.lastOperation.state"),
-        Column("Status", r".metadata.labels.shoot\.gardener\.cloud/status"),
-        Column("Purpose", ".spec.purpose", priority=1),
-        Column("Scheduler", ".spec.schedulerName", priority=1),
-        Column("Gardener Version", ".status.gardener.version", priority=1),
+        PrinterColumn("Provider", ".spec.provider.type"),
+        PrinterColumn("Region", ".spec.region"),
+        PrinterColumn("Seed", ".spec.seedName"),
+        PrinterColumn("K8S Version", ".spec.kubernetes.version"),
+        PrinterColumn("Hibernation", ".spec.hibernation.enabled"),
+        PrinterColumn("Last Operation", ".status.lastOperation.state"),
+        PrinterColumn("Status", r".metadata.labels.shoot\.gardener\.cloud/status"),
+        PrinterColumn("Purpose", ".spec.purpose", priority=1),
+        PrinterColumn("Scheduler", ".spec.schedulerName", priority=1),
+        PrinterColumn("Gardener Version", ".status.gardener.version", priority=1),
         _condition("APIServer", "APIServerAvailable", priority=1),
         _condition("Control", "ControlPlaneHealthy", priority=1),
         _condition("Observability", "ObservabilityComponentsHealthy", priority=1),
@@ -77,27 +79,27 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         AGE,
     ),
     "Quota": (
-        Column("Scope", ".spec.scope.kind"),
-        Column("Cluster Lifetime", ".spec.clusterLifetimeDays", "integer"),
+        PrinterColumn("Scope", ".spec.scope.kind"),
+        PrinterColumn("Cluster Lifetime", ".spec.clusterLifetimeDays", "integer"),
         AGE,
     ),
     "SecretBinding": (
-        Column("Secret", ".secretRef.name"),
-        Column("Provider", ".provider.type"),
+        PrinterColumn("Secret", ".secretRef.name"),
+        PrinterColumn("Provider", ".provider.type"),
         AGE,
     ),
     "CredentialsBinding": (
-        Column("Provider", ".provider.type"),
-        Column("APIVersion", ".credentialsRef.apiVersion"),
-        Column("Kind", ".credentialsRef.kind"),
-        Column("Credentials", ".credentialsRef.name"),
+        PrinterColumn("Provider", ".provider.type"),
+        PrinterColumn("APIVersion", ".credentialsRef.apiVersion"),
+        PrinterColumn("Kind", ".credentialsRef.kind"),
+        PrinterColumn("Credentials", ".credentialsRef.name"),
         AGE,
     ),
-    "ExposureClass": (Column("Handler", ".handler"), AGE),
-    "ControllerRegistration": (Column("Resources", ".spec.resources[*].kind"), AGE),
+    "ExposureClass": (PrinterColumn("Handler", ".handler"), AGE),
+    "ControllerRegistration": (PrinterColumn("Resources", ".spec.resources[*].kind"), AGE),
     "ControllerInstallation": (
-        Column("Registration", ".spec.registrationRef.name"),
-        Column("Seed", ".spec.seedRef.name"),
+        PrinterColumn("Registration", ".spec.registrationRef.name"),
+        PrinterColumn("Seed", ".spec.seedRef.name"),
         _condition("Valid", "Valid"),
         _condition("Installed", "Installed"),
         _condition("Healthy", "Healthy"),
@@ -107,97 +109,99 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "ManagedSeed": (
         _condition("Registered", "SeedRegistered"),
         _condition("Ready", "SeedReady"),
-        Column("Shoot", ".spec.shoot.name"),
+        PrinterColumn("Shoot", ".spec.shoot.name"),
         _condition("Shoots Ready", "ShootsReady", priority=1),
         AGE,
     ),
     "ManagedSeedSet": (
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Ready", ".status.readyReplicas", "integer"),
-        Column("Updated", ".status.updatedReplicas", "integer"),
-        Column("Pending", ".status.pendingReplica.name"),
-        Column("Reason", ".status.pendingReplica.reason"),
-        Column("Paused", ".spec.paused", "boolean", priority=1),
-        Column("Revision", ".status.updateRevision", priority=1),
+        # Gardener prints ready/desired in one column; a JSONPath of a CRD cannot join two values.
+        PrinterColumn("Desired", ".spec.replicas", "integer"),
+        PrinterColumn("Ready", ".status.readyReplicas", "integer"),
+        PrinterColumn("Updated", ".status.updatedReplicas", "integer"),
+        PrinterColumn("Pending", ".status.pendingReplica.name"),
+        PrinterColumn("Reason", ".status.pendingReplica.reason"),
+        PrinterColumn("Paused", ".spec.paused", "boolean", priority=1),
+        PrinterColumn("Revision", ".status.updateRevision", priority=1),
         AGE,
     ),
     "SeedAutoscaler": (
-        Column("Target", ".spec.scaleTargetRef.name"),
-        Column("Min", ".spec.minReplicas", "integer"),
-        Column("Max", ".spec.maxReplicas", "integer"),
-        Column("Current", ".status.currentReplicas", "integer"),
-        Column("Desired", ".status.desiredReplicas", "integer"),
-        Column("Mode", ".spec.mode"),
+        PrinterColumn("Target", ".spec.scaleTargetRef.name"),
+        PrinterColumn("Min", ".spec.minReplicas", "integer"),
+        PrinterColumn("Max", ".spec.maxReplicas", "integer"),
+        PrinterColumn("Current", ".status.currentReplicas", "integer"),
+        PrinterColumn("Desired", ".status.desiredReplicas", "integer"),
+        PrinterColumn("Mode", ".spec.mode"),
+        PrinterColumn("Waiting For", ".status.waitingFor"),
         _condition("Active", "ScalingActive", priority=1),
         _condition("Limited", "ScalingLimited", priority=1),
-        Column("Last Scale", ".status.lastScaleTime", "date", priority=1),
+        PrinterColumn("Last Scale", ".status.lastScaleTime", "date", priority=1),
         AGE,
     ),
     "Zone": (
         _condition("Healthy", "Healthy"),
-        Column("Provider", ".spec.provider"),
-        Column("Region", ".spec.region"),
-        Column("Zone", ".spec.zone"),
+        PrinterColumn("Provider", ".spec.provider"),
+        PrinterColumn("Region", ".spec.region"),
+        PrinterColumn("Zone", ".spec.zone"),
         AGE,
     ),
     "Infrastructure": _REGIONAL_EXTENSION,
     "BackupInfrastructure": _REGIONAL_EXTENSION,
     "MachineCloudConfig": _EXTENSION,
     "WorkerPool": (
-        Column("Region", ".spec.region"),
-        Column("Minimum", ".spec.minimum", "integer"),
-        Column("Maximum", ".spec.maximum", "integer"),
+        PrinterColumn("Region", ".spec.region"),
+        PrinterColumn("Minimum", ".spec.minimum", "integer"),
+        PrinterColumn("Maximum", ".spec.maximum", "integer"),
         _STATUS,
         AGE,
     ),
     "Generic": _EXTENSION,
     "Worker": _REGIONAL_EXTENSION,
-    "DNSProvider": (_TYPE, Column("Status", ".status.state"), AGE),
+    "DNSProvider": (_TYPE, PrinterColumn("Status", ".status.state"), AGE),
     "DNSEntry": (
-        Column("DNS", ".spec.dnsName"),
-        Column("TTL", ".spec.ttl", "integer", priority=1),
-        Column("Status", ".status.state"),
+        PrinterColumn("DNS", ".spec.dnsName"),
+        PrinterColumn("TTL", ".spec.ttl", "integer", priority=1),
+        PrinterColumn("Status", ".status.state"),
         AGE,
     ),
     "Etcd": (
-        Column("Ready", ".status.ready", "boolean"),
-        Column("Cluster Size", ".spec.replicas", "integer"),
-        Column("Ready Replicas", ".status.readyReplicas", "integer"),
+        PrinterColumn("Ready", ".status.ready", "boolean"),
+        PrinterColumn("Cluster Size", ".spec.replicas", "integer"),
+        PrinterColumn("Ready Replicas", ".status.readyReplicas", "integer"),
         AGE,
     ),
     "MachineDeployment": (
-        Column("Ready", ".status.readyReplicas", "integer"),
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Up-to-date", ".status.updatedReplicas", "integer"),
-        Column("Available", ".status.availableReplicas", "integer"),
+        PrinterColumn("Ready", ".status.readyReplicas", "integer"),
+        PrinterColumn("Desired", ".spec.replicas", "integer"),
+        PrinterColumn("Up-to-date", ".status.updatedReplicas", "integer"),
+        PrinterColumn("Available", ".status.availableReplicas", "integer"),
         AGE,
     ),
     "MachineSet": (
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Current", ".status.replicas", "integer"),
-        Column("Ready", ".status.readyReplicas", "integer"),
+        PrinterColumn("Desired", ".spec.replicas", "integer"),
+        PrinterColumn("Current", ".status.replicas", "integer"),
+        PrinterColumn("Ready", ".status.readyReplicas", "integer"),
         AGE,
     ),
     "Machine": (
-        Column("Status", ".status.currentStatus.phase"),
+        PrinterColumn("Status", ".status.currentStatus.phase"),
         AGE,
-        Column("Node", ".metadata.labels.node"),
-        Column("ProviderID", ".spec.providerID", priority=1),
+        PrinterColumn("Node", ".metadata.labels.node"),
+        PrinterColumn("ProviderID", ".spec.providerID", priority=1),
     ),
-    "MachineClass": (Column("Provider", ".provider"), AGE),
+    "MachineClass": (PrinterColumn("Provider", ".provider"), AGE),
     "ScheduledScaling": (
-        Column("Phase", ".status.phase"),
-        Column("Tortoise", ".spec.targetRefs.tortoiseName"),
-        Column("Start", ".status.window.start"),
-        Column("Finish", ".status.window.finish"),
-        Column("Replicas", ".spec.strategy.static.minimumMinReplicas", "integer"),
-        Column("Suspended", ".spec.suspend", "boolean", priority=1),
-        Column("Message", ".status.message", priority=1),
+        PrinterColumn("Phase", ".status.phase"),
+        PrinterColumn("Tortoise", ".spec.targetRefs.tortoiseName"),
+        PrinterColumn("Start", ".status.window.start"),
+        PrinterColumn("Finish", ".status.window.finish"),
+        PrinterColumn("Replicas", ".spec.strategy.static.minimumMinReplicas", "integer"),
+        PrinterColumn("Suspended", ".spec.suspend", "boolean", priority=1),
+        PrinterColumn("Message", ".status.message", priority=1),
         AGE,
     ),
     "Tortoise": (
-        Column("Mode", ".spec.updateMode"),
-        Column("Phase", ".status.tortoisePhase"),
+        PrinterColumn("Mode", ".spec.updateMode"),
+        PrinterColumn("Phase", ".status.tortoisePhase"),
         AGE,
     ),
 }

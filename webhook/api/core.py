@@ -1,12 +1,12 @@
-"""Structs of the Kubernetes kinds that are watched or written."""
+"""Structs of Kubernetes' own kinds, with the fields that are read here."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import field
 
-from webhook.api.conditions import Condition
-from webhook.api.meta import (
+from webhook.kube.conditions import Condition
+from webhook.kube.meta import (
     Int32,
     LocalReference,
     Model,
@@ -15,19 +15,19 @@ from webhook.api.meta import (
     ObjectReference,
     Quantity,
     Selector,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
 
 
 class NamespaceStatus(Model):
-    """Whether a namespace lives."""
+    """The phase of a Namespace."""
 
     phase: str = ""
 
 
 class Namespace(Object):
-    """A room for names."""
+    """A Namespace."""
 
     status: NamespaceStatus = NamespaceStatus()
 
@@ -37,20 +37,20 @@ class Namespace(Object):
 
 
 class ConfigMap(Object):
-    """Settings as texts."""
+    """A ConfigMap."""
 
-    data: Mapping[str, str] = field(default_factory=nothing)
+    data: Mapping[str, str] = field(default_factory=empty_map)
 
 
 class Secret(Object):
-    """Confidential data; values are base64 text as on the wire."""
+    """A Secret; values are base64, as in JSON."""
 
     type: str = ""
-    data: Mapping[str, str] = field(default_factory=nothing)
+    data: Mapping[str, str] = field(default_factory=empty_map)
 
 
 class LeaseSpec(Model):
-    """Who holds a lease, since when and for how long."""
+    """The holder of a Lease, since when and for how long."""
 
     holder_identity: str | None = None
     lease_duration_seconds: Int32 | None = None
@@ -60,13 +60,13 @@ class LeaseSpec(Model):
 
 
 class Lease(Object):
-    """A claim that its holder renews."""
+    """A Lease."""
 
     spec: LeaseSpec = LeaseSpec()
 
 
 class Event(Object):
-    """Something that happened to an object."""
+    """An Event of an object."""
 
     involved_object: ObjectReference = ObjectReference()
     type: str = ""
@@ -79,21 +79,21 @@ class Event(Object):
 
 
 class ResourceRequirements(Model):
-    """What a container asks for."""
+    """The requests and limits of a container."""
 
-    requests: Mapping[str, Quantity] = field(default_factory=nothing)
-    limits: Mapping[str, Quantity] = field(default_factory=nothing)
+    requests: Mapping[str, Quantity] = field(default_factory=empty_map)
+    limits: Mapping[str, Quantity] = field(default_factory=empty_map)
 
 
 class Container(Model):
-    """A container as far as its resources go."""
+    """Name and resources of a container."""
 
     name: str = ""
     resources: ResourceRequirements = ResourceRequirements()
 
 
 class PodSpec(Model):
-    """Where a Pod runs, and what."""
+    """Node, scheduler and containers of a Pod."""
 
     node_name: str = ""
     scheduler_name: str = ""
@@ -101,14 +101,14 @@ class PodSpec(Model):
 
 
 class PodStatus(Model):
-    """Whether a Pod runs."""
+    """Phase and conditions of a Pod."""
 
     phase: str = ""
     conditions: tuple[Condition, ...] = ()
 
 
 class Pod(Object):
-    """Containers that run together."""
+    """A Pod."""
 
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
@@ -117,13 +117,13 @@ class Pod(Object):
 class Taint(Model):
     """What pods must tolerate to run on a Node."""
 
-    key: Annotated[str, says("the key")] = ""
-    value: Annotated[str, says("the value")] = ""
-    effect: Annotated[str, says("NoSchedule, PreferNoSchedule or NoExecute")] = ""
+    key: Annotated[str, describe("the key")] = ""
+    value: Annotated[str, describe("the value")] = ""
+    effect: Annotated[str, describe("NoSchedule, PreferNoSchedule or NoExecute")] = ""
 
 
 class NodeSpec(Model):
-    """What is set for a Node."""
+    """Provider id, schedulability and taints of a Node."""
 
     provider_id: str = field(name="providerID", default="")
     unschedulable: bool = False
@@ -131,34 +131,34 @@ class NodeSpec(Model):
 
 
 class NodeStatus(Model):
-    """What a Node has and how it is."""
+    """Resources and conditions of a Node."""
 
-    capacity: Mapping[str, Quantity] = field(default_factory=nothing)
-    allocatable: Mapping[str, Quantity] = field(default_factory=nothing)
+    capacity: Mapping[str, Quantity] = field(default_factory=empty_map)
+    allocatable: Mapping[str, Quantity] = field(default_factory=empty_map)
     conditions: tuple[Condition, ...] = ()
 
 
 class Node(Object):
-    """A machine of a cluster."""
+    """A Node."""
 
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
 
 
 class ServiceAccount(Object):
-    """An identity for programs."""
+    """A ServiceAccount."""
 
     secrets: tuple[LocalReference, ...] = ()
 
 
 class PodTemplate(Model):
-    """The Pods that a workload makes."""
+    """The Pod template of a workload."""
 
     spec: PodSpec = PodSpec()
 
 
 class DeploymentSpec(Model):
-    """What a Deployment runs, and how often."""
+    """Replicas, selector and Pod template of a Deployment."""
 
     replicas: Int32 | None = None
     selector: Selector = Selector()
@@ -166,7 +166,7 @@ class DeploymentSpec(Model):
 
 
 class DeploymentStatus(Model):
-    """How much of a Deployment runs."""
+    """The replica counts and conditions of a Deployment."""
 
     observed_generation: int = 0
     replicas: Int32 = 0
@@ -177,21 +177,21 @@ class DeploymentStatus(Model):
 
 
 class Deployment(Object):
-    """Like Pods, kept at a number."""
+    """A Deployment."""
 
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
 
 
 class ControllerRevision(Object):
-    """A template as it once was."""
+    """A ControllerRevision."""
 
     revision: int = 0
     data: Any = None
 
 
 class HorizontalPodAutoscalerSpec(Model):
-    """What an autoscaler scales, and within which bounds."""
+    """Target and bounds of a HorizontalPodAutoscaler."""
 
     scale_target_ref: ObjectReference = ObjectReference()
     min_replicas: Int32 | None = None
@@ -199,7 +199,7 @@ class HorizontalPodAutoscalerSpec(Model):
 
 
 class HorizontalPodAutoscalerStatus(Model):
-    """What an autoscaler saw and wants."""
+    """Current and desired replicas of a HorizontalPodAutoscaler."""
 
     current_replicas: Int32 = 0
     desired_replicas: Int32 = 0
@@ -207,14 +207,14 @@ class HorizontalPodAutoscalerStatus(Model):
 
 
 class HorizontalPodAutoscaler(Object):
-    """Scales a workload by its load."""
+    """A HorizontalPodAutoscaler."""
 
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()
     status: HorizontalPodAutoscalerStatus = HorizontalPodAutoscalerStatus()
 
 
 class DefinitionNames(Model):
-    """What a defined kind is called."""
+    """The names of a defined kind."""
 
     plural: str = ""
     kind: str = ""
@@ -230,7 +230,7 @@ class DefinitionVersion(Model):
 
 
 class DefinitionSpec(Model):
-    """A kind that somebody added to the API."""
+    """Group, names, scope and versions of a defined kind."""
 
     group: str = ""
     names: DefinitionNames = DefinitionNames()
@@ -239,21 +239,21 @@ class DefinitionSpec(Model):
 
 
 class DefinitionStatus(Model):
-    """Whether a defined kind is served."""
+    """Conditions and stored versions of a defined kind."""
 
     conditions: tuple[Condition, ...] = ()
     stored_versions: tuple[str, ...] = ()
 
 
 class CustomResourceDefinition(Object):
-    """The definition of a kind."""
+    """A CustomResourceDefinition."""
 
     spec: DefinitionSpec = DefinitionSpec()
     status: DefinitionStatus = DefinitionStatus()
 
 
 class APIServiceSpec(Model):
-    """Who serves a group and version."""
+    """Group, version and Service of an aggregated API."""
 
     group: str = ""
     version: str = ""
@@ -261,20 +261,20 @@ class APIServiceSpec(Model):
 
 
 class APIServiceStatus(Model):
-    """Whether a group and version can be reached."""
+    """Conditions of an aggregated API."""
 
     conditions: tuple[Condition, ...] = ()
 
 
 class APIService(Object):
-    """A group and version of the API, and who serves it."""
+    """An APIService."""
 
     spec: APIServiceSpec = APIServiceSpec()
     status: APIServiceStatus = APIServiceStatus()
 
 
 class WebhookClientConfig(Model):
-    """Where a webhook is, and whom it trusts."""
+    """URL and CA bundle of a webhook."""
 
     url: str | None = None
     ca_bundle: str = ""
@@ -288,12 +288,12 @@ class Webhook(Model):
 
 
 class MutatingWebhookConfiguration(Object):
-    """Webhooks that may change objects."""
+    """A MutatingWebhookConfiguration."""
 
     webhooks: tuple[Webhook, ...] = ()
 
 
 class ValidatingWebhookConfiguration(Object):
-    """Webhooks that may refuse objects."""
+    """A ValidatingWebhookConfiguration."""
 
     webhooks: tuple[Webhook, ...] = ()

@@ -1,34 +1,77 @@
-"""CustomResourceDefinitions, generated from KINDS and the Structs."""
+"""The generator of CustomResourceDefinitions, from KINDS and the Structs."""
 
+import json
 from collections.abc import Container, Iterator
 from typing import Final
 
 from webhook.api import names
-from webhook.api.columns import Column
+from webhook.api.columns import PrinterColumn
 from webhook.api.kinds import KINDS, Kind
-from webhook.api.meta import Draft
 from webhook.api.openapi import schema_of
-from webhook.api.schema import fresh
+from webhook.kube.jsontext import deep_copy
+from webhook.kube.meta import Draft, Raw
 
-_OF_OTHERS: Final = ("kubernetes", "garden")
+_NEVER_DEFINED: Final = ("kubernetes", "garden")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def definable(*, beside_gardener: bool) -> Iterator[Kind]:
-    """List the kinds that need a definition of ours.
+    """Return the kinds that Espalier defines.
 
-    Beside a Gardener only our own do: its kinds are served by itself, and those of extensions,
-    machine-controller-manager and Tortoise are installed by whoever runs them.
+    Beside a Gardener these are only its own kinds: Gardener serves its kinds itself, and those of
+    extensions, machine-controller-manager and Tortoise come with their installations.
     """
     for kind in KINDS:
-        if kind.origin == "espalier" or (kind.origin not in _OF_OTHERS and not beside_gardener):
+        if kind.origin == "espalier" or (kind.origin not in _NEVER_DEFINED and not beside_gardener):
             yield kind
 
 
-def crd(kind: Kind, *, beside_gardener: bool, claimed: Container[str] = frozenset()) -> Draft:
-    """Build the definition of a kind.
+def foreign_manager(definition: Raw) -> str:
+    """Return who else manages a CustomResourceDefinition; empty if it is ours.
 
-    A version that an aggregated API claims would be established and yet never served. So beside a
-    Gardener only the kind's own version is defined, and elsewhere none whose APIService is named.
+    Our label alone does not make it ours: it remains if others replace the rest with `kubectl
+    apply`. Whoever manages the versions manages our label as well if the definition is ours.
+    """
+    metadata = definition["metadata"]
+    managers = [
+        (entry.get("manager") or "unknown", entry.get("fieldsV1") or {})
+        for entry in metadata.get("managedFields") or ()
+    ]
+    of_versions = {name: fields for name, fields in managers if _manages_versions(fields)}
+    if (metadata.get("labels") or {}).get(names.MANAGED_BY) != names.FIELD_MANAGER:
+        return ", ".join(of_versions) or "others"
+    if not _is_applied_by_us(metadata):
+        return ", ".join(of_versions) or "kubectl apply"
+    return ", ".join(name for name, fields in of_versions.items() if not _manages_label(fields))
+
+
+def _manages_versions(fields: Raw) -> bool:
+    return "f:versions" in fields.get("f:spec", {})
+
+
+def _manages_label(fields: Raw) -> bool:
+    labels = fields.get("f:metadata", {}).get("f:labels", {})
+    return f"f:{names.MANAGED_BY}" in labels
+
+
+def _is_applied_by_us(metadata: Raw) -> bool:
+    """Return whether the last `kubectl apply` on the client, if there was one, had our label."""
+    applied = (metadata.get("annotations") or {}).get(_LAST_APPLIED)
+    if not applied:
+        return True
+    try:
+        labels = json.loads(applied)["metadata"].get("labels") or {}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return True
+    return bool(labels.get(names.MANAGED_BY) == names.FIELD_MANAGER)
+
+
+def crd(kind: Kind, *, beside_gardener: bool, claimed: Container[str] = frozenset()) -> Draft:
+    """Build the CustomResourceDefinition of a kind.
+
+    A version that an aggregated API server claims would be established but never served. Beside a
+    Gardener only the kind's main version is defined, therefore, and elsewhere no further version
+    whose APIService is in `claimed`.
     """
     further = () if beside_gardener else kind.also_served
     free = [version for version in further if f"{version}.{kind.group}" not in claimed]
@@ -52,17 +95,17 @@ def crd(kind: Kind, *, beside_gardener: bool, claimed: Container[str] = frozense
 
 
 def _names(kind: Kind) -> Draft:
-    called: Draft = {
+    crd_names: Draft = {
         "kind": kind.name,
         "listKind": kind.list_name,
         "plural": kind.plural,
         "singular": kind.singular,
     }
     if kind.short_names:
-        called["shortNames"] = list(kind.short_names)
+        crd_names["shortNames"] = list(kind.short_names)
     if kind.categories:
-        called["categories"] = list(kind.categories)
-    return called
+        crd_names["categories"] = list(kind.categories)
+    return crd_names
 
 
 def _version(kind: Kind, name: str, *, stored: bool) -> Draft:
@@ -70,7 +113,7 @@ def _version(kind: Kind, name: str, *, stored: bool) -> Draft:
         "name": name,
         "served": True,
         "storage": stored,
-        "schema": {"openAPIV3Schema": fresh(schema_of(kind))},
+        "schema": {"openAPIV3Schema": deep_copy(schema_of(kind))},
         "additionalPrinterColumns": [_column(column) for column in kind.columns],
     }
     if kind.selectable:
@@ -88,10 +131,10 @@ def _version(kind: Kind, name: str, *, stored: bool) -> Draft:
     return version
 
 
-def _column(column: Column) -> Draft:
-    written: Draft = {"name": column.name, "type": column.type, "jsonPath": column.path}
+def _column(column: PrinterColumn) -> Draft:
+    result: Draft = {"name": column.name, "type": column.type, "jsonPath": column.path}
     if column.priority:
-        written["priority"] = column.priority
+        result["priority"] = column.priority
     if column.description:
-        written["description"] = column.description
-    return written
+        result["description"] = column.description
+    return result

@@ -1,22 +1,22 @@
-"""Bytes to Structs, and for objects that do not decode: every fault with its path."""
+"""Decoding of JSON into Structs, and for objects that do not decode: every malformed field."""
 
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from webhook.api import fielderrors
-from webhook.api.fielderrors import FieldError
 from webhook.api.kinds import Kind
-from webhook.api.meta import Object, Raw
 from webhook.api.openapi import whole_schema_of
-from webhook.api.schema import Schema
+from webhook.kube import fielderrors
+from webhook.kube.fielderrors import FieldError
+from webhook.kube.meta import Object, Raw
+from webhook.kube.schema import Schema
 
 T = TypeVar("T", bound=Object)
 
 
-class Fault(NamedTuple):
-    """A field whose value has the wrong type or shape."""
+class MalformedField(NamedTuple):
+    """A field whose value has the wrong type or structure."""
 
     path: str
     message: str
@@ -25,10 +25,10 @@ class Fault(NamedTuple):
 
 
 def decode(model: type[T], data: bytes | bytearray | memoryview | msgspec.Raw) -> T:
-    """Read an object from JSON; raises msgspec's errors.
+    """Decode an object; raises msgspec's errors.
 
-    Servers that are written in Go send null for what is absent, which Structs do not expect, so
-    an object that fails is tried once more without its nulls.
+    Servers written in Go send null for absent values, which Structs do not accept. An object that
+    fails is therefore decoded once more without its nulls.
     """
     decoder: msgspec.json.Decoder[T] = _decoder(model)
     try:
@@ -40,30 +40,30 @@ def decode(model: type[T], data: bytes | bytearray | memoryview | msgspec.Raw) -
 
 
 def convert(model: type[T], raw: Raw) -> T:
-    """Read an object from a JSON value; raises msgspec.ValidationError."""
+    """Convert a JSON value into an object; raises msgspec.ValidationError."""
     return msgspec.convert(_without_nulls(raw), model)
 
 
-def faults(kind: Kind, raw: Raw) -> tuple[Fault, ...]:
-    """List every type fault of an object that did not decode."""
+def malformed_fields(kind: Kind, raw: Raw) -> tuple[MalformedField, ...]:
+    """Return every malformed field of an object that does not decode."""
     value = _without_nulls(raw)
-    found = tuple(_fault(error) for error in _schema(kind).validate(value))
+    found = tuple(_malformed_field(error) for error in _schema(kind).validate(value))
     if found:
         return found
     try:
         msgspec.convert(value, kind.model)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
-        return (Fault(path.rstrip("`").lstrip("."), message),)
+        return (MalformedField(path.rstrip("`").lstrip("."), message),)
     return ()
 
 
-def _fault(error: FieldError) -> Fault:
+def _malformed_field(error: FieldError) -> MalformedField:
     path = error.field
     if path == fielderrors.ROOT:
-        # Kubernetes names the field of a number out of range only at the end of the message.
+        # For a number out of range, Kubernetes names the field only at the end of the message.
         path = error.detail.rpartition(" in ")[2]
-    return Fault(path, error.detail or error.body, error.type, error.value)
+    return MalformedField(path, error.detail or error.body, error.type, error.value)
 
 
 @cache
@@ -77,7 +77,7 @@ def _decoder(model: type[Object]) -> msgspec.json.Decoder[Any]:
 
 
 def _without_nulls(raw: Any) -> Any:
-    """Copy a JSON value without null members, however deep it is nested."""
+    """Copy a JSON value without null members; not recursive, so any depth works."""
     root = [raw]
     stack: list[tuple[Any, Any]] = [(root, 0)]
     while stack:

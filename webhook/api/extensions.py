@@ -1,12 +1,14 @@
-"""Structs of the extension kinds: what Gardener asks of providers, and what they answer."""
+"""Structs of the extension kinds, through which Gardener and its providers communicate."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import field
 
-from webhook.api.conditions import Condition
-from webhook.api.meta import (
+from webhook.api.shoots import Shoot
+from webhook.api.workers import NodeTaint
+from webhook.kube.conditions import Condition
+from webhook.kube.meta import (
     Int32,
     Int64,
     IntOrString,
@@ -17,48 +19,46 @@ from webhook.api.meta import (
     Object,
     ObjectReference,
     Quantity,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
-from webhook.api.shoots import Shoot
-from webhook.api.workers import NodeTaint
 
 
 class Leadership(Model):
     """The DNS record that says which seed may act on an object during a migration."""
 
-    record: Annotated[str, says("the TXT record to look up")] = ""
-    value: Annotated[str, says("the value that allows to act")] = ""
-    lease_seconds: Annotated[Int32, says("how long an answer may be relied on")] = 0
+    record: Annotated[str, describe("the TXT record to look up")] = ""
+    value: Annotated[str, describe("the value that allows to act")] = ""
+    lease_seconds: Annotated[Int32, describe("how long an answer may be relied on")] = 0
 
 
 class ExtensionSpec(Model):
     """What every extension object has."""
 
-    type: Annotated[str, says("which extension is asked; cannot be changed")] = ""
-    class_: Annotated[str, says("garden, seed or shoot; cannot be changed")] = field(
+    type: Annotated[str, describe("which extension is asked; cannot be changed")] = ""
+    class_: Annotated[str, describe("garden, seed or shoot; cannot be changed")] = field(
         name="class", default=""
     )
-    region: Annotated[str, says("the region of the infrastructure")] = ""
+    region: Annotated[str, describe("the region of the infrastructure")] = ""
     secret_ref: NamespacedReference | None = None
-    provider_config: Annotated[Any, says("configuration that only the provider reads")] = None
+    provider_config: Annotated[Any, describe("configuration that only the provider reads")] = None
     leadership: Leadership | None = None
 
 
 class ResourceName(Model):
     """An object that the state of an extension object refers to."""
 
-    name: Annotated[str, says("the name that the state uses")] = ""
+    name: Annotated[str, describe("the name that the state uses")] = ""
     resource_ref: ObjectReference = ObjectReference()
 
 
 class ExtensionStatus(Model):
     """What every extension controller reports."""
 
-    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
-    state: Annotated[Any, says("what is needed to rebuild the object on another seed")] = None
+    observed_generation: Annotated[Int64, describe("the generation that was acted on")] = 0
+    state: Annotated[Any, describe("what is needed to rebuild the object on another seed")] = None
     resources: tuple[ResourceName, ...] = ()
-    provider_status: Annotated[Any, says("what only other parts of the provider read")] = None
+    provider_status: Annotated[Any, describe("what only other parts of the provider read")] = None
     conditions: tuple[Condition, ...] = ()
     last_error: LastError | None = None
     last_operation: LastOperation | None = None
@@ -73,13 +73,13 @@ class ExtensionObject(Object):
 class InfrastructureDNS(Model):
     """Names that lead to the control plane."""
 
-    apiserver: Annotated[str, says("the name of the API server")] = ""
+    apiserver: Annotated[str, describe("the name of the API server")] = ""
 
 
 class InfrastructureSpec(ExtensionSpec):
     """The networks and roles that a Shoot needs."""
 
-    ssh_public_key: Annotated[str, says("the key for access to machines")] = ""
+    ssh_public_key: Annotated[str, describe("the key for access to machines")] = ""
     dns: InfrastructureDNS | None = None
 
 
@@ -92,7 +92,7 @@ class Infrastructure(ExtensionObject):
 class BackupInfrastructureSpec(ExtensionSpec):
     """The bucket for a Shoot's backups."""
 
-    storage_container_name: Annotated[str, says("the name of the bucket")] = ""
+    storage_container_name: Annotated[str, describe("the name of the bucket")] = ""
 
 
 class BackupInfrastructure(ExtensionObject):
@@ -104,32 +104,32 @@ class BackupInfrastructure(ExtensionObject):
 class DropIn(Model):
     """An addition to a unit."""
 
-    name: Annotated[str, says("its name")] = ""
-    content: Annotated[str, says("its text")] = ""
+    name: Annotated[str, describe("its name")] = ""
+    content: Annotated[str, describe("its text")] = ""
 
 
 class Unit(Model):
     """A systemd unit."""
 
-    name: Annotated[str, says("its name")] = ""
-    command: Annotated[str, says("start, restart or stop")] = ""
-    enable: Annotated[bool | None, says("whether it starts with the machine")] = None
-    content: Annotated[str, says("its text")] = ""
+    name: Annotated[str, describe("its name")] = ""
+    command: Annotated[str, describe("start, restart or stop")] = ""
+    enable: Annotated[bool | None, describe("whether it starts with the machine")] = None
+    content: Annotated[str, describe("its text")] = ""
     drop_ins: tuple[DropIn, ...] = field(name="drop-ins", default=())
 
 
 class SecretKey(Model):
     """A value in a Secret."""
 
-    name: Annotated[str, says("the Secret")] = ""
-    data_key: Annotated[str, says("the key in it")] = ""
+    name: Annotated[str, describe("the Secret")] = ""
+    data_key: Annotated[str, describe("the key in it")] = ""
 
 
 class InlineContent(Model):
     """Content as text, or base64 with encoding `b64`."""
 
-    encoding: Annotated[str, says("empty, or b64")] = ""
-    data: Annotated[str, says("the content")] = ""
+    encoding: Annotated[str, describe("empty, or b64")] = ""
+    data: Annotated[str, describe("the content")] = ""
 
 
 class FileContent(Model):
@@ -142,8 +142,8 @@ class FileContent(Model):
 class File(Model):
     """A file on a machine."""
 
-    path: Annotated[str, says("where it lies")] = ""
-    permissions: Annotated[Int32 | None, says("mode bits as a number, 0644 in YAML")] = None
+    path: Annotated[str, describe("where it lies")] = ""
+    permissions: Annotated[Int32 | None, describe("mode bits as a number, 0644 in YAML")] = None
     content: FileContent = FileContent()
 
 
@@ -157,7 +157,7 @@ class MachineCloudConfigSpec(ExtensionSpec):
 class MachineCloudConfigStatus(ExtensionStatus):
     """The configuration in the operating system's own language."""
 
-    cloud_config: Annotated[str, says("the rendered configuration, base64")] = ""
+    cloud_config: Annotated[str, describe("the rendered configuration, base64")] = ""
 
 
 class MachineCloudConfig(ExtensionObject):
@@ -170,13 +170,17 @@ class MachineCloudConfig(ExtensionObject):
 class WorkerPoolSpec(ExtensionSpec):
     """One pool of machines, as its provider gets it."""
 
-    cloud_config: Annotated[str, says("the configuration of the machines, base64")] = ""
-    infrastructure_provider_status: Annotated[Any, says("what the Infrastructure became")] = None
-    minimum: Annotated[Int32, says("the smallest number of nodes, over all zones")] = 0
-    maximum: Annotated[Int32, says("the largest number of nodes, at least one a zone")] = 0
-    max_surge: Annotated[IntOrString | None, says("nodes too many during an update")] = None
-    max_unavailable: Annotated[IntOrString | None, says("nodes missing during an update")] = None
-    zones: Annotated[tuple[str, ...], says("zones that the nodes are spread over")] = ()
+    cloud_config: Annotated[str, describe("the configuration of the machines, base64")] = ""
+    infrastructure_provider_status: Annotated[Any, describe("what the Infrastructure became")] = (
+        None
+    )
+    minimum: Annotated[Int32, describe("the smallest number of nodes, over all zones")] = 0
+    maximum: Annotated[Int32, describe("the largest number of nodes, at least one a zone")] = 0
+    max_surge: Annotated[IntOrString | None, describe("nodes too many during an update")] = None
+    max_unavailable: Annotated[IntOrString | None, describe("nodes missing during an update")] = (
+        None
+    )
+    zones: Annotated[tuple[str, ...], describe("zones that the nodes are spread over")] = ()
 
 
 class WorkerPool(ExtensionObject):
@@ -188,7 +192,7 @@ class WorkerPool(ExtensionObject):
 class GenericSpec(ExtensionSpec):
     """Whatever a provider wants to know of the Shoot."""
 
-    shoot_spec: Annotated[Any, says("a copy of the spec of the Shoot")] = None
+    shoot_spec: Annotated[Any, describe("a copy of the spec of the Shoot")] = None
 
 
 class Generic(ExtensionObject):
@@ -200,49 +204,51 @@ class Generic(ExtensionObject):
 class PoolNodeTemplate(Model):
     """The nodes of a pool."""
 
-    capacity: Annotated[Mapping[str, Quantity], says("what a node can carry")] = field(
-        default_factory=nothing
+    capacity: Annotated[Mapping[str, Quantity], describe("what a node can carry")] = field(
+        default_factory=empty_map
     )
     virtual_capacity: Annotated[
-        Mapping[str, Quantity], says("further resources that it has by name only")
-    ] = field(default_factory=nothing)
+        Mapping[str, Quantity], describe("further resources that it has by name only")
+    ] = field(default_factory=empty_map)
 
 
-class Pool(Model):
+class ExtensionPool(Model):
     """One pool in a Worker."""
 
-    name: Annotated[str, says("the name of the pool")] = ""
-    machine_type: Annotated[str, says("the machine type")] = ""
-    minimum: Annotated[Int32, says("the smallest number of nodes, over all zones")] = 0
-    maximum: Annotated[Int32, says("the largest number of nodes, over all zones")] = 0
-    max_surge: Annotated[IntOrString | None, says("nodes too many during an update")] = None
-    max_unavailable: Annotated[IntOrString | None, says("nodes missing during an update")] = None
-    zones: Annotated[tuple[str, ...], says("zones in the order of the definition")] = ()
-    labels: Annotated[Mapping[str, str], says("labels of the nodes")] = field(
-        default_factory=nothing
+    name: Annotated[str, describe("the name of the pool")] = ""
+    machine_type: Annotated[str, describe("the machine type")] = ""
+    minimum: Annotated[Int32, describe("the smallest number of nodes, over all zones")] = 0
+    maximum: Annotated[Int32, describe("the largest number of nodes, over all zones")] = 0
+    max_surge: Annotated[IntOrString | None, describe("nodes too many during an update")] = None
+    max_unavailable: Annotated[IntOrString | None, describe("nodes missing during an update")] = (
+        None
     )
-    annotations: Annotated[Mapping[str, str], says("annotations of the nodes")] = field(
-        default_factory=nothing
+    zones: Annotated[tuple[str, ...], describe("zones in the order of the definition")] = ()
+    labels: Annotated[Mapping[str, str], describe("labels of the nodes")] = field(
+        default_factory=empty_map
+    )
+    annotations: Annotated[Mapping[str, str], describe("annotations of the nodes")] = field(
+        default_factory=empty_map
     )
     taints: tuple[NodeTaint, ...] = ()
     node_template: PoolNodeTemplate | None = None
-    priority: Annotated[Int32 | None, says("which pool grows first")] = None
-    update_strategy: Annotated[str, says("how nodes are updated")] = ""
-    architecture: Annotated[str | None, says("amd64 or arm64")] = None
+    priority: Annotated[Int32 | None, describe("which pool grows first")] = None
+    update_strategy: Annotated[str, describe("how nodes are updated")] = ""
+    architecture: Annotated[str | None, describe("amd64 or arm64")] = None
 
 
 class WorkerSpec(ExtensionSpec):
     """All pools of a Shoot."""
 
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[ExtensionPool, ...] = ()
 
 
 class PoolDeployment(Model):
     """A MachineDeployment that a Worker became."""
 
-    name: Annotated[str, says("the MachineDeployment")] = ""
-    minimum: Annotated[Int32, says("its smallest number of machines")] = 0
-    maximum: Annotated[Int32, says("its largest number of machines")] = 0
+    name: Annotated[str, describe("the MachineDeployment")] = ""
+    minimum: Annotated[Int32, describe("its smallest number of machines")] = 0
+    maximum: Annotated[Int32, describe("its largest number of machines")] = 0
 
 
 class WorkerStatus(ExtensionStatus):
@@ -261,7 +267,7 @@ class Worker(ExtensionObject):
 class ClusterSpec(Model):
     """Copies of the objects around a Shoot, for extensions that cannot read the garden."""
 
-    shoot: Annotated[Shoot | None, says("the Shoot")] = None
+    shoot: Annotated[Shoot | None, describe("the Shoot")] = None
 
 
 class Cluster(Object):

@@ -1,4 +1,4 @@
-"""KINDS: every kind that is served, watched or written, in one table."""
+"""KINDS: the table of all kinds that are defined, watched or written."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
-from webhook.api.columns import AGE, COLUMNS, Column
+from webhook.api.columns import AGE, COLUMNS, PrinterColumn
 from webhook.api.core import (
     APIService,
     ConfigMap,
@@ -35,7 +35,6 @@ from webhook.api.extensions import (
 )
 from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import Object
 from webhook.api.projects import (
     CredentialsBinding,
     ExposureClass,
@@ -57,6 +56,7 @@ from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import Object
 
 Origin: TypeAlias = Literal[
     "espalier",
@@ -69,17 +69,16 @@ Origin: TypeAlias = Literal[
     "tortoise",
     "kubernetes",
 ]
-"""Who defines a kind.
+"""The project that defines a kind.
 
-Kubernetes' own need no CustomResourceDefinition anywhere. Those of `garden` mean nothing without a
-Gardener: rules read them where they are, in files that `espalier check` judges too, and nobody
-else defines them.
+Kubernetes' own kinds never need a CustomResourceDefinition. Those of `garden` exist only with a
+Gardener: rules read them where they are served, and in the files of `espalier check`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a kind keeps the numbers behind its scale subresource."""
+    """The JSON paths behind a kind's scale subresource."""
 
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
@@ -88,7 +87,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of object: what it is called, where it is served, how it is kept in memory."""
+    """One kind: its names, its group and versions, its Struct, and how the cache stores it."""
 
     group: str
     version: str
@@ -100,29 +99,26 @@ class Kind:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     stored: Literal["whole", "read", "exact"] = "whole"
-    """`read` keeps the Struct only, so such a kind is patched and never put from the cache;
-    `exact` keeps who wrote what, too."""
+    """What the cache stores: `whole` the JSON beside the Struct, `exact` also its managedFields,
+    `read` the Struct only; objects of the last can be patched from the cache but not updated."""
     status: bool = True
     scale: Scale | None = None
-    columns: tuple[Column, ...] = (AGE,)
+    columns: tuple[PrinterColumn, ...] = (AGE,)
     also_served: tuple[str, ...] = ()
-    """Further versions with the same schema, served only where no Gardener is."""
+    """Further versions with the same schema, defined only without a Gardener."""
     preserve_unknown: bool = True
-    """Upstream has more fields than the Struct; they pass the schema and are kept."""
+    """Whether the schema preserves fields that the Struct does not have, as upstream has more. Our
+    own kinds prune them, so that a typing error is noticed."""
     selectable: tuple[str, ...] = ()
-    """Fields beyond name and namespace that field selectors may name."""
+    """Fields besides name and namespace that field selectors may use."""
 
     @property
     def singular(self) -> str:
         return self.name.lower()
 
     @property
-    def group_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
     def api_version(self) -> str:
-        return self.group_version
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def resource(self) -> str:
@@ -135,7 +131,7 @@ class Kind:
 
 
 def _family(group: str, version: str, origin: Origin, **common: Any) -> Callable[..., Kind]:
-    """Make the rows of one group; what a row does not say follows from its Struct."""
+    """Return a function that builds the rows of one group, with defaults from the Struct."""
 
     def row(model: type[Object], **special: Any) -> Kind:
         options = {"name": model.__name__, **common, **special}
@@ -186,7 +182,9 @@ KINDS: Final[tuple[Kind, ...]] = (
     _core(ControllerInstallation, namespaced=False, short_names=("ctrlinst",),
           selectable=(".spec.registrationRef.name", ".spec.seedRef.name")),
     _core(GardenBackupInfrastructure, name="BackupInfrastructure",
-          plural="backupinfrastructures", columns=(Column("Seed", ".spec.seed"), AGE)),
+          plural="backupinfrastructures", columns=(PrinterColumn("Seed", ".spec.seed"), AGE)),
+    # Not in the documents, and neither are Worker and Cluster: shoots, quotas and node groups refer
+    # to them today.
     _security(CredentialsBinding, short_names=("cb",), status=False),
     _identities(WorkloadIdentity, plural="workloadidentities"),
     _seeds(ManagedSeed, short_names=("ms",), selectable=(".spec.shoot.name",)),
@@ -242,16 +240,16 @@ _BY_RESOURCE: Final[Mapping[tuple[str, str, str], Kind]] = {
 
 
 def kind_of_model(model: type[Object]) -> Kind:
-    """Return the kind whose objects decode to this Struct."""
+    """Return the kind of a Struct."""
     return _BY_MODEL[model]
 
 
 def find_kind(api_version: str, name: str) -> Kind | None:
-    """Return the kind of exactly that version, further served versions included."""
+    """Return the kind with that name in that version, further versions included."""
     group, _, version = api_version.rpartition("/")
     return _BY_NAME.get((group, version, name))
 
 
 def find_resource(group: str, version: str, plural: str) -> Kind | None:
-    """Return the kind behind a resource of exactly that version."""
+    """Return the kind of a resource in that version, further versions included."""
     return _BY_RESOURCE.get((group, version, plural))

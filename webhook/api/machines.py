@@ -1,13 +1,13 @@
-"""Structs of machine-controller-manager's kinds: deployments, sets, machines, classes."""
+"""Structs of machine-controller-manager's kinds: deployments, sets, machines and classes."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import field
 
-from webhook.api.conditions import Condition
 from webhook.api.core import Taint
-from webhook.api.meta import (
+from webhook.kube.conditions import Condition
+from webhook.kube.meta import (
     Int32,
     Int64,
     IntOrString,
@@ -17,17 +17,17 @@ from webhook.api.meta import (
     Quantity,
     Selector,
     TemplateMetadata,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
 
 
 class ClassReference(Model):
     """The MachineClass that machines are made from."""
 
-    api_group: Annotated[str, says("the group of the class")] = ""
-    kind: Annotated[str, says("MachineClass")] = ""
-    name: Annotated[str, says("the name of the class")] = ""
+    api_group: Annotated[str, describe("the group of the class")] = ""
+    kind: Annotated[str, describe("MachineClass")] = ""
+    name: Annotated[str, describe("the name of the class")] = ""
 
 
 class NodeTemplateSpec(Model):
@@ -47,7 +47,7 @@ class MachineSpec(Model):
     """What a machine is made from, and what became of it."""
 
     class_: ClassReference = field(name="class", default=ClassReference())
-    provider_id: Annotated[str, says("how the infrastructure knows the machine")] = field(
+    provider_id: Annotated[str, describe("how the infrastructure knows the machine")] = field(
         name="providerID", default=""
     )
     node_template: NodeTemplate = NodeTemplate()
@@ -63,35 +63,35 @@ class MachineTemplate(Model):
 class MachineOperation(Model):
     """What happened last to a machine."""
 
-    type: Annotated[str, says("Create, Update, HealthCheck, Delete or Drain")] = ""
-    state: Annotated[str, says("Processing, Failed or Successful")] = ""
-    description: Annotated[str, says("what happened")] = ""
-    error_code: Annotated[str, says("the kind of error")] = ""
-    last_update_time: Annotated[str | None, says("when this was written")] = None
+    type: Annotated[str, describe("Create, Update, HealthCheck, Delete or Drain")] = ""
+    state: Annotated[str, describe("Processing, Failed or Successful")] = ""
+    description: Annotated[str, describe("what happened")] = ""
+    error_code: Annotated[str, describe("the kind of error")] = ""
+    last_update_time: Annotated[str | None, describe("when this was written")] = None
 
 
 class FailedMachine(Model):
     """A machine that failed, and why."""
 
-    name: Annotated[str, says("the name of the machine")] = ""
-    provider_id: Annotated[str, says("how the infrastructure knows it")] = field(
+    name: Annotated[str, describe("the name of the machine")] = ""
+    provider_id: Annotated[str, describe("how the infrastructure knows it")] = field(
         name="providerID", default=""
     )
-    owner_ref: Annotated[str, says("the set that it belongs to")] = ""
+    owner_ref: Annotated[str, describe("the set that it belongs to")] = ""
     last_operation: MachineOperation = MachineOperation()
 
 
 class MachineRollingUpdate(Model):
     """How many machines may be too many or too few during an update."""
 
-    max_surge: Annotated[IntOrString | None, says("machines that may be too many")] = None
-    max_unavailable: Annotated[IntOrString | None, says("machines that may be missing")] = None
+    max_surge: Annotated[IntOrString | None, describe("machines that may be too many")] = None
+    max_unavailable: Annotated[IntOrString | None, describe("machines that may be missing")] = None
 
 
 class MachineStrategy(Model):
     """How machines get a changed template."""
 
-    type: Annotated[str, says("RollingUpdate, Recreate or InPlaceUpdate")] = ""
+    type: Annotated[str, describe("RollingUpdate, Recreate or InPlaceUpdate")] = ""
     rolling_update: MachineRollingUpdate | None = None
     in_place_update: MachineRollingUpdate | None = None
 
@@ -99,44 +99,46 @@ class MachineStrategy(Model):
 class MachineDeploymentSpec(Model):
     """How many machines of one zone, and how they are updated."""
 
-    replicas: Annotated[Int32, says("the number of machines wanted", minimum=0)] = 0
+    replicas: Annotated[Int32, describe("the number of machines wanted", minimum=0)] = 0
     selector: Selector = Selector()
     template: MachineTemplate = MachineTemplate()
     strategy: MachineStrategy = MachineStrategy()
     min_ready_seconds: Annotated[
-        Int32, says("seconds until a ready machine counts as available")
+        Int32, describe("seconds until a ready machine counts as available")
     ] = 0
-    paused: Annotated[bool, says("whether updates are held back")] = False
+    paused: Annotated[bool, describe("whether updates are held back")] = False
     pool_minimum: Annotated[
-        Int32 | None, says("the smallest number of nodes of the whole pool, over all zones")
+        Int32 | None, describe("the smallest number of nodes of the whole pool, over all zones")
     ] = None
     pool_maximum: Annotated[
-        Int32 | None, says("the largest number of nodes of the whole pool, over all zones")
+        Int32 | None, describe("the largest number of nodes of the whole pool, over all zones")
     ] = None
     pool_max_surge: Annotated[
-        IntOrString | None, says("how many machines of the pool may be too many during an update")
+        IntOrString | None,
+        describe("how many machines of the pool may be too many during an update"),
     ] = None
     pool_max_unavailable: Annotated[
-        IntOrString | None, says("how many machines of the pool may be missing during an update")
+        IntOrString | None,
+        describe("how many machines of the pool may be missing during an update"),
     ] = None
     zone_index: Annotated[
-        Int32 | None, says("the place of this zone in the pool's definition, from 0")
+        Int32 | None, describe("the place of this zone in the pool's definition, from 0")
     ] = None
-    zone_count: Annotated[Int32 | None, says("how many zones the pool's definition has")] = None
+    zone_count: Annotated[Int32 | None, describe("how many zones the pool's definition has")] = None
     sizing_strategy: Annotated[
-        str, says("how the pool's bounds are spread: Adaptive or Backward-Compatible")
+        str, describe("how the pool's bounds are spread: Adaptive or Backward-Compatible")
     ] = ""
 
 
 class MachineDeploymentStatus(Model):
     """How many machines there are."""
 
-    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
-    replicas: Annotated[Int32, says("machines that exist")] = 0
-    updated_replicas: Annotated[Int32, says("machines of the present template")] = 0
-    ready_replicas: Annotated[Int32, says("machines that are ready")] = 0
-    available_replicas: Annotated[Int32, says("machines that are available")] = 0
-    unavailable_replicas: Annotated[Int32, says("machines that are missing")] = 0
+    observed_generation: Annotated[Int64, describe("the generation that was acted on")] = 0
+    replicas: Annotated[Int32, describe("machines that exist")] = 0
+    updated_replicas: Annotated[Int32, describe("machines of the present template")] = 0
+    ready_replicas: Annotated[Int32, describe("machines that are ready")] = 0
+    available_replicas: Annotated[Int32, describe("machines that are available")] = 0
+    unavailable_replicas: Annotated[Int32, describe("machines that are missing")] = 0
     conditions: tuple[Condition, ...] = ()
     failed_machines: tuple[FailedMachine, ...] = ()
 
@@ -151,21 +153,21 @@ class MachineDeployment(Object):
 class MachineSetSpec(Model):
     """How many machines of one template."""
 
-    replicas: Annotated[Int32, says("the number of machines wanted", minimum=0)] = 0
+    replicas: Annotated[Int32, describe("the number of machines wanted", minimum=0)] = 0
     selector: Selector = Selector()
     template: MachineTemplate = MachineTemplate()
     min_ready_seconds: Annotated[
-        Int32, says("seconds until a ready machine counts as available")
+        Int32, describe("seconds until a ready machine counts as available")
     ] = 0
 
 
 class MachineSetStatus(Model):
     """How many machines of a template there are."""
 
-    observed_generation: Annotated[Int64, says("the generation that was acted on")] = 0
-    replicas: Annotated[Int32, says("machines that exist")] = 0
-    ready_replicas: Annotated[Int32, says("machines that are ready")] = 0
-    available_replicas: Annotated[Int32, says("machines that are available")] = 0
+    observed_generation: Annotated[Int64, describe("the generation that was acted on")] = 0
+    replicas: Annotated[Int32, describe("machines that exist")] = 0
+    ready_replicas: Annotated[Int32, describe("machines that are ready")] = 0
+    available_replicas: Annotated[Int32, describe("machines that are available")] = 0
     conditions: tuple[Condition, ...] = ()
     failed_machines: tuple[FailedMachine, ...] = ()
 
@@ -180,14 +182,14 @@ class MachineSet(Object):
 class CurrentStatus(Model):
     """Where a machine is in its life."""
 
-    phase: Annotated[str, says("Pending, Running, Unknown, Failed, Terminating …")] = ""
-    last_update_time: Annotated[str | None, says("when this was written")] = None
+    phase: Annotated[str, describe("Pending, Running, Unknown, Failed, Terminating …")] = ""
+    last_update_time: Annotated[str | None, describe("when this was written")] = None
 
 
 class MachineStatus(Model):
     """What is known of a machine."""
 
-    node: Annotated[str, says("the Node that it became")] = ""
+    node: Annotated[str, describe("the Node that it became")] = ""
     current_status: CurrentStatus = CurrentStatus()
     last_operation: MachineOperation = MachineOperation()
     conditions: tuple[Condition, ...] = ()
@@ -203,23 +205,23 @@ class Machine(Object):
 class ClassNodeTemplate(Model):
     """The Node that a machine of this class becomes."""
 
-    capacity: Annotated[Mapping[str, Quantity], says("what the Node can carry")] = field(
-        default_factory=nothing
+    capacity: Annotated[Mapping[str, Quantity], describe("what the Node can carry")] = field(
+        default_factory=empty_map
     )
     virtual_capacity: Annotated[
-        Mapping[str, Quantity], says("further resources that it has by name only")
-    ] = field(default_factory=nothing)
-    instance_type: Annotated[str, says("the machine type")] = ""
-    region: Annotated[str, says("the region")] = ""
-    zone: Annotated[str, says("the zone")] = ""
-    architecture: Annotated[str | None, says("amd64 or arm64")] = None
+        Mapping[str, Quantity], describe("further resources that it has by name only")
+    ] = field(default_factory=empty_map)
+    instance_type: Annotated[str, describe("the machine type")] = ""
+    region: Annotated[str, describe("the region")] = ""
+    zone: Annotated[str, describe("the zone")] = ""
+    architecture: Annotated[str | None, describe("amd64 or arm64")] = None
 
 
 class MachineClass(Object):
     """What machines are made of; the provider's part is not looked into."""
 
-    provider: Annotated[str, says("the provider whose driver makes these machines")] = ""
-    provider_spec: Annotated[Any, says("what the provider's driver needs to know")] = None
+    provider: Annotated[str, describe("the provider whose driver makes these machines")] = ""
+    provider_spec: Annotated[Any, describe("what the provider's driver needs to know")] = None
     secret_ref: NamespacedReference | None = None
     credentials_secret_ref: NamespacedReference | None = None
     node_template: ClassNodeTemplate | None = None

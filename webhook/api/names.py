@@ -1,16 +1,18 @@
-"""Labels, annotations, finalizers and condition names, grouped by who owns them."""
+"""Labels, annotations, finalizers and condition types, grouped by the project that owns them."""
 
 from typing import Final
 
-# Ours. Annotations named after a field are its twins where Gardener serves the kind.
+# Ours. An annotation named after a field replaces it where Gardener serves the kind without it.
 PREFIX: Final = "espalier.gardener.cloud/"
 FIELD_MANAGER: Final = "espalier"
 SCHEDULER_NAME: Final = "espalier"
 FINALIZER: Final = "espalier.gardener.cloud/espalier"
-LEAVING: Final = "espalier-leaving"
-"""A ConfigMap in our namespace: a server that has seen it never leads or keeps webhooks again."""
+UNINSTALL_MARKER: Final = "espalier-leaving"
+"""A ConfigMap in our namespace that marks the uninstallation: a server that has seen it never
+becomes leader and never writes webhook configurations again."""
 GARDENER_SEEN: Final = "espalier-gardener-seen"
-"""A ConfigMap in our namespace: a Gardener was there, whatever APIServices say now."""
+"""A ConfigMap in our namespace that records that a Gardener was found, whichever APIServices
+exist now."""
 SHOOT_ANNOTATION: Final = "espalier.gardener.cloud/shoot"
 EFFECTIVE_FAILURE_DOMAIN: Final = "espalier.gardener.cloud/effective-failure-domain"
 ROLLOUT: Final = "espalier.gardener.cloud/rollout"
@@ -37,11 +39,16 @@ SCALING_FLOORS: Final = "espalier.gardener.cloud/floors"
 SCALING_NAMESPACE: Final = "espalier.gardener.cloud/scheduled-scaling"
 SIMULATE: Final = "espalier.gardener.cloud/simulate"
 CORDON_TAINT: Final = "espalier.gardener.cloud/draining"
+CORDONED_BY: Final = "espalier.gardener.cloud/cordoned-by"
+"""Annotation of a cordoned Seed with the key of its SeedAutoscaler."""
 TOUCHED: Final = "espalier.gardener.cloud/touched"
 VIRTUAL: Final = "espalier.gardener.cloud/virtual"
 SCALE_IN: Final = "espalier.gardener.cloud/scale-in"
+SETTINGS_CHECKSUM: Final = "espalier.gardener.cloud/settings-checksum"
+"""On the pods of an installation, so that a change of the settings replaces them."""
 TEMPLATE_CHECKSUM: Final = "espalier.gardener.cloud/template-checksum"
 GARDENLET_APPLIED: Final = "espalier.gardener.cloud/gardenlet-applied"
+ABANDON_GARDENLET: Final = "espalier.gardener.cloud/abandon-gardenlet"
 LEDGER_LABEL: Final = "espalier.gardener.cloud/ledger"
 POOL_LABEL: Final = "espalier.gardener.cloud/pool"
 
@@ -51,8 +58,8 @@ OPERATION: Final = "gardener.cloud/operation"
 OPERATION_RECONCILE: Final = "reconcile"
 OPERATION_RETRY: Final = "retry"
 OPERATION_SEPARATOR: Final = ";"
-LONE_OPERATIONS: Final = ("maintain", "force-in-place-update")
-"""Operations that Gardener takes only without others."""
+EXCLUSIVE_OPERATIONS: Final = ("maintain", "force-in-place-update")
+"""Operations that Gardener accepts only alone."""
 NEEDS_RETRY: Final = "maintenance.shoot.gardener.cloud/needs-retry-operation"
 OPERATION_RENEW_KUBECONFIG: Final = "renew-kubeconfig"
 ROLE: Final = "gardener.cloud/role"
@@ -126,6 +133,7 @@ REGION_LABEL: Final = "topology.kubernetes.io/region"
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 KUBE_SYSTEM: Final = "kube-system"
+CHANGE_CAUSE: Final = "kubernetes.io/change-cause"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 # machine-controller-manager and cluster-autoscaler.

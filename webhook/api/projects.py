@@ -1,21 +1,21 @@
-"""Structs of what a project has: Project, Quota, bindings, ExposureClass."""
+"""Structs of Project, Quota, the bindings, WorkloadIdentity and ExposureClass."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import field
 
-from webhook.api.meta import (
+from webhook.api.shoots import SeedSelector, Toleration
+from webhook.kube.meta import (
     Int32,
     Model,
     NamespacedReference,
     Object,
     ObjectReference,
     Quantity,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
-from webhook.api.shoots import SeedSelector, Toleration
 
 
 class ProjectTolerations(Model):
@@ -28,14 +28,14 @@ class ProjectTolerations(Model):
 class ProjectSpec(Model):
     """The namespace of a project and its rights."""
 
-    namespace: Annotated[str, says("the namespace of the project")] = ""
+    namespace: Annotated[str, describe("the namespace of the project")] = ""
     tolerations: ProjectTolerations | None = None
 
 
 class ProjectStatus(Model):
     """How far a project has come."""
 
-    phase: Annotated[str, says("Pending, Ready, Failed or Terminating")] = ""
+    phase: Annotated[str, describe("Pending, Ready, Failed or Terminating")] = ""
 
 
 class Project(Object):
@@ -51,12 +51,13 @@ class QuotaSpec(Model):
     scope: ObjectReference = ObjectReference()
     metrics: Annotated[
         Mapping[str, Quantity],
-        says("limits: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer"),
-    ] = field(default_factory=nothing)
-    cluster_lifetime_days: Annotated[Int32 | None, says("days until a Shoot is deleted")] = None
+        describe("limits: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer"),
+    ] = field(default_factory=empty_map)
+    cluster_lifetime_days: Annotated[Int32 | None, describe("days until a Shoot is deleted")] = None
 
 
-# Weak references are there for what domain.quota works out of it; msgspec wants gc beside them.
+# `domain.shoots.quota` caches what it derives from it by weak reference, which msgspec allows
+# only for Structs that the garbage collector tracks.
 class Quota(Object, gc=True, weakref=True):
     """A limit on what shoots may use together."""
 
@@ -66,7 +67,7 @@ class Quota(Object, gc=True, weakref=True):
 class BindingProvider(Model):
     """The provider that a binding's credentials are for; several are comma-separated."""
 
-    type: Annotated[str, says("the provider type, or several with commas")] = ""
+    type: Annotated[str, describe("the provider type, or several with commas")] = ""
 
 
 class SecretBinding(Object):
@@ -88,7 +89,7 @@ class CredentialsBinding(Object):
 class TargetSystem(Model):
     """Where tokens of an identity are shown."""
 
-    type: Annotated[str, says("the provider type")] = ""
+    type: Annotated[str, describe("the provider type")] = ""
 
 
 class WorkloadIdentitySpec(Model):
@@ -113,5 +114,5 @@ class ExposureClassScheduling(Model):
 class ExposureClass(Object):
     """A way to make control planes reachable."""
 
-    handler: Annotated[str, says("who exposes the control planes")] = ""
+    handler: Annotated[str, describe("who exposes the control planes")] = ""
     scheduling: ExposureClassScheduling | None = None

@@ -1,13 +1,13 @@
-"""Structs of what surrounds extensions: registrations, state, backups, DNS, etcd."""
+"""Structs of ControllerRegistration, ShootState, backups, DNS records and Etcd."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from msgspec import field
 
-from webhook.api.conditions import Condition
 from webhook.api.extensions import ExtensionStatus
-from webhook.api.meta import (
+from webhook.kube.conditions import Condition
+from webhook.kube.meta import (
     Int32,
     Int64,
     LocalReference,
@@ -15,25 +15,27 @@ from webhook.api.meta import (
     NamespacedReference,
     Object,
     Selector,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
 
 
 class RegisteredResource(Model):
     """A kind of extension object, and the type of it that a controller handles."""
 
-    kind: Annotated[str, says("the extension kind, e.g. Infrastructure", required=True)] = ""
-    type: Annotated[str, says("the type of that kind, e.g. aws", required=True)] = ""
-    primary: Annotated[bool | None, says("whether it may write the status; default true")] = None
+    kind: Annotated[str, describe("the extension kind, e.g. Infrastructure", required=True)] = ""
+    type: Annotated[str, describe("the type of that kind, e.g. aws", required=True)] = ""
+    primary: Annotated[bool | None, describe("whether it may write the status; default true")] = (
+        None
+    )
 
 
 class RegistrationDeployment(Model):
     """How a controller gets into seeds."""
 
-    type: Annotated[str, says("how it is deployed; only helm is acted on")] = ""
-    provider_config: Annotated[Any, says("what is deployed")] = None
-    policy: Annotated[str, says("OnDemand, Always or AlwaysExceptNoShoots")] = ""
+    type: Annotated[str, describe("how it is deployed; only helm is acted on")] = ""
+    provider_config: Annotated[Any, describe("what is deployed")] = None
+    policy: Annotated[str, describe("OnDemand, Always or AlwaysExceptNoShoots")] = ""
     seed_selector: Selector | None = None
     deployment_refs: tuple[LocalReference, ...] = ()
 
@@ -64,7 +66,7 @@ class ControllerInstallationStatus(Model):
     """How the installation went."""
 
     conditions: tuple[Condition, ...] = ()
-    provider_status: Annotated[Any, says("what the deployer reports")] = None
+    provider_status: Annotated[Any, describe("what the deployer reports")] = None
 
 
 class ControllerInstallation(Object):
@@ -77,8 +79,8 @@ class ControllerInstallation(Object):
 class GardenBackupSpec(Model):
     """Whose backups, and from which seed they are written."""
 
-    seed: Annotated[str, says("the seed that holds the extension object")] = ""
-    shoot_uid: Annotated[str, says("the uid of the Shoot")] = field(name="shootUID", default="")
+    seed: Annotated[str, describe("the seed that holds the extension object")] = ""
+    shoot_uid: Annotated[str, describe("the uid of the Shoot")] = field(name="shootUID", default="")
 
 
 class GardenBackupInfrastructure(Object):
@@ -91,20 +93,20 @@ class GardenBackupInfrastructure(Object):
 class GardenerData(Model):
     """Something that Gardener itself needs to restore a Shoot."""
 
-    name: Annotated[str, says("its name")] = ""
-    type: Annotated[str, says("what it is")] = ""
-    data: Annotated[Any, says("the data")] = None
-    labels: Annotated[Mapping[str, str], says("its labels")] = field(default_factory=nothing)
+    name: Annotated[str, describe("its name")] = ""
+    type: Annotated[str, describe("what it is")] = ""
+    data: Annotated[Any, describe("the data")] = None
+    labels: Annotated[Mapping[str, str], describe("its labels")] = field(default_factory=empty_map)
 
 
 class ExtensionState(Model):
     """The state of one extension object."""
 
-    kind: Annotated[str, says("the kind of the object")] = ""
-    name: Annotated[str, says("its name")] = ""
-    purpose: Annotated[str | None, says("its purpose, where a kind has several")] = None
-    state: Annotated[Any, says("its state")] = None
-    resources: Annotated[Any, says("what the state refers to")] = None
+    kind: Annotated[str, describe("the kind of the object")] = ""
+    name: Annotated[str, describe("its name")] = ""
+    purpose: Annotated[str | None, describe("its purpose, where a kind has several")] = None
+    state: Annotated[Any, describe("its state")] = None
+    resources: Annotated[Any, describe("what the state refers to")] = None
 
 
 class ShootStateSpec(Model):
@@ -112,35 +114,35 @@ class ShootStateSpec(Model):
 
     gardener: tuple[GardenerData, ...] = ()
     extensions: tuple[ExtensionState, ...] = ()
-    resources: Annotated[tuple[Any, ...], says("objects that states refer to")] = ()
+    resources: Annotated[tuple[Any, ...], describe("objects that states refer to")] = ()
 
 
 class ShootReference(Model):
     """The Shoot of a state, as document 001 writes it."""
 
-    name: Annotated[str, says("the name of the Shoot")] = ""
-    project: Annotated[str, says("its project")] = ""
+    name: Annotated[str, describe("the name of the Shoot")] = ""
+    project: Annotated[str, describe("its project")] = ""
 
 
 class ShootState(Object):
     """The state of a Shoot's control plane, kept in the garden."""
 
     spec: ShootStateSpec = ShootStateSpec()
-    shoot_ref: Annotated[ShootReference | None, says("document 001's spelling")] = None
-    state: Annotated[Any, says("document 001's spelling: secrets and resources")] = None
+    shoot_ref: Annotated[ShootReference | None, describe("document 001's spelling")] = None
+    state: Annotated[Any, describe("document 001's spelling: secrets and resources")] = None
 
 
 class DomainSelection(Model):
     """Domains that a provider serves, or does not."""
 
-    include: Annotated[tuple[str, ...], says("domains that are served")] = ()
-    exclude: Annotated[tuple[str, ...], says("domains that are not")] = ()
+    include: Annotated[tuple[str, ...], describe("domains that are served")] = ()
+    exclude: Annotated[tuple[str, ...], describe("domains that are not")] = ()
 
 
 class DNSProviderSpec(Model):
     """An account with a DNS service."""
 
-    type: Annotated[str, says("which DNS service; cannot be changed")] = ""
+    type: Annotated[str, describe("which DNS service; cannot be changed")] = ""
     secret_ref: NamespacedReference | None = None
     domains: DomainSelection | None = None
 
@@ -155,10 +157,10 @@ class DNSProvider(Object):
 class DNSEntrySpec(Model):
     """A record that is to exist."""
 
-    dns_name: Annotated[str, says("the full name of the record; cannot be changed")] = ""
-    ttl: Annotated[Int64 | None, says("how many seconds an answer may be kept")] = None
-    targets: Annotated[tuple[str, ...], says("addresses, or one name")] = ()
-    text: Annotated[tuple[str, ...], says("texts of a TXT record")] = ()
+    dns_name: Annotated[str, describe("the full name of the record; cannot be changed")] = ""
+    ttl: Annotated[Int64 | None, describe("how many seconds an answer may be kept")] = None
+    targets: Annotated[tuple[str, ...], describe("addresses, or one name")] = ()
+    text: Annotated[tuple[str, ...], describe("texts of a TXT record")] = ()
 
 
 class DNSEntry(Object):
@@ -171,9 +173,9 @@ class DNSEntry(Object):
 class EtcdSpec(Model):
     """How many members an etcd has; the rest is etcd-druid's."""
 
-    replicas: Annotated[Int32, says("the number of members")] = 0
-    labels: Annotated[Mapping[str, str], says("labels of what is made")] = field(
-        default_factory=nothing
+    replicas: Annotated[Int32, describe("the number of members")] = 0
+    labels: Annotated[Mapping[str, str], describe("labels of what is made")] = field(
+        default_factory=empty_map
     )
     selector: Selector | None = None
 
@@ -181,21 +183,23 @@ class EtcdSpec(Model):
 class EtcdMember(Model):
     """One member of an etcd."""
 
-    name: Annotated[str, says("its name")] = ""
-    id: Annotated[str | None, says("how etcd knows it")] = None
-    role: Annotated[str | None, says("Leader or Member")] = None
-    status: Annotated[str, says("Ready, NotReady or Unknown")] = ""
+    name: Annotated[str, describe("its name")] = ""
+    id: Annotated[str | None, describe("how etcd knows it")] = None
+    role: Annotated[str | None, describe("Leader or Member")] = None
+    status: Annotated[str, describe("Ready, NotReady or Unknown")] = ""
 
 
 class EtcdStatus(Model):
     """How an etcd is."""
 
-    observed_generation: Annotated[Int64 | None, says("the generation that was acted on")] = None
+    observed_generation: Annotated[Int64 | None, describe("the generation that was acted on")] = (
+        None
+    )
     conditions: tuple[Condition, ...] = ()
     members: tuple[EtcdMember, ...] = ()
-    replicas: Annotated[Int32, says("members that exist")] = 0
-    ready_replicas: Annotated[Int32, says("members that are ready")] = 0
-    ready: Annotated[bool | None, says("whether it can be used")] = None
+    replicas: Annotated[Int32, describe("members that exist")] = 0
+    ready_replicas: Annotated[Int32, describe("members that are ready")] = 0
+    ready: Annotated[bool | None, describe("whether it can be used")] = None
 
 
 class Etcd(Object):

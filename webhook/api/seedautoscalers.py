@@ -1,60 +1,62 @@
-"""Structs of SeedAutoscaler: how many seeds a set has, by how full they are."""
+"""Structs of SeedAutoscaler."""
 
 from typing import Annotated
 
-from webhook.api.conditions import Condition
-from webhook.api.meta import Int32, Model, Object, ObjectReference, Quantity, says
+from webhook.kube.conditions import Condition
+from webhook.kube.meta import Int32, Model, Object, ObjectReference, Quantity, describe
 
 
 class MetricTarget(Model):
     """The value that a metric is held at."""
 
-    type: Annotated[str, says("Utilization or AverageValue", required=True)] = ""
+    type: Annotated[str, describe("Utilization or AverageValue", required=True)] = ""
     average_utilization: Annotated[
-        Int32 | None, says("percent of what is allocatable, 1 to 100")
+        Int32 | None, describe("percent of what is allocatable, 1 to 100")
     ] = None
-    average_value: Annotated[Quantity | None, says("amount for each seed")] = None
+    average_value: Annotated[Quantity | None, describe("amount for each seed")] = None
 
 
 class ResourceMetric(Model):
     """A resource of seeds, such as `shoots`."""
 
-    name: Annotated[str, says("a resource of Seed.status.allocatable", required=True)] = ""
+    name: Annotated[str, describe("a resource of Seed.status.allocatable", required=True)] = ""
     target: MetricTarget = MetricTarget()
 
 
 class Metric(Model):
     """One reason to scale."""
 
-    type: Annotated[str, says("Resource", required=True)] = ""
+    type: Annotated[str, describe("Resource", required=True)] = ""
     resource: ResourceMetric | None = None
 
 
 class ScalingPolicy(Model):
     """How much may change in how many seconds."""
 
-    type: Annotated[str, says("Replicas or Percent; Seeds and Pods mean Replicas")] = ""
-    value: Annotated[Int32, says("how much")] = 0
-    period_seconds: Annotated[Int32, says("in how many seconds")] = 0
+    type: Annotated[str, describe("Replicas or Percent; Seeds and Pods mean Replicas")] = ""
+    value: Annotated[Int32, describe("how much")] = 0
+    period_seconds: Annotated[Int32, describe("in how many seconds")] = 0
 
 
 class ScalingRules(Model):
     """How fast a set may be scaled in one direction."""
 
     stabilization_window_seconds: Annotated[
-        Int32 | None, says("how far back recommendations count")
+        Int32 | None, describe("how far back recommendations count")
     ] = None
-    select_policy: Annotated[str | None, says("Max, Min or Disabled")] = None
+    select_policy: Annotated[str | None, describe("Max, Min or Disabled")] = None
     policies: tuple[ScalingPolicy, ...] = ()
-    tolerance: Annotated[Quantity | None, says("deviation that is put up with, default 0.1")] = None
+    tolerance: Annotated[
+        Quantity | None, describe("deviation that is put up with, default 0.1")
+    ] = None
 
 
 class ScaleDownRules(ScalingRules):
     """How fast a set may shrink, and whether seeds are emptied for it."""
 
-    cordon: Annotated[bool, says("whether the emptiest seeds are kept from new shoots first")] = (
-        False
-    )
+    cordon: Annotated[
+        bool, describe("whether the emptiest seeds are kept from new shoots first")
+    ] = False
 
 
 class ScalingBehavior(Model):
@@ -68,15 +70,15 @@ class SeedAutoscalerSpec(Model):
     """What is scaled, within which bounds, by which metrics."""
 
     scale_target_ref: Annotated[
-        ObjectReference, says("the ManagedSeedSet to scale", required=True)
+        ObjectReference, describe("the ManagedSeedSet to scale", required=True)
     ] = ObjectReference()
-    min_replicas: Annotated[Int32 | None, says("the fewest seeds; default 1", default=1)] = None
-    max_replicas: Annotated[Int32, says("the most seeds", required=True)] = 0
+    min_replicas: Annotated[Int32 | None, describe("the fewest seeds; default 1", default=1)] = None
+    max_replicas: Annotated[Int32, describe("the most seeds", required=True)] = 0
     metrics: tuple[Metric, ...] = ()
     behavior: ScalingBehavior | None = None
     mode: Annotated[
         str,
-        says(
+        describe(
             "Auto, or Recommend to fill the status only",
             enum=["Auto", "Recommend"],
             default="Auto",
@@ -87,45 +89,50 @@ class SeedAutoscalerSpec(Model):
 class CurrentResource(Model):
     """The present value of a resource metric."""
 
-    name: Annotated[str, says("the resource")] = ""
-    average_utilization: Annotated[Int32 | None, says("percent of what is allocatable")] = None
-    average_value: Annotated[Quantity | None, says("amount for each seed")] = None
+    name: Annotated[str, describe("the resource")] = ""
+    average_utilization: Annotated[Int32 | None, describe("percent of what is allocatable")] = None
+    average_value: Annotated[Quantity | None, describe("amount for each seed")] = None
 
 
 class CurrentMetric(Model):
     """The present value of a metric."""
 
-    type: Annotated[str, says("Resource")] = ""
+    type: Annotated[str, describe("Resource")] = ""
     resource: CurrentResource | None = None
 
 
 class PastRecommendation(Model):
     """A number of seeds that the metrics asked for, and when they last did."""
 
-    at: Annotated[str, says("when")] = ""
-    replicas: Annotated[Int32, says("how many seeds")] = 0
+    at: Annotated[str, describe("when")] = ""
+    replicas: Annotated[Int32, describe("how many seeds")] = 0
 
 
 class PastChange(Model):
     """A change that was made to the set."""
 
-    at: Annotated[str, says("when")] = ""
-    by: Annotated[Int32, says("by how many seeds")] = 0
+    at: Annotated[str, describe("when")] = ""
+    by: Annotated[Int32, describe("by how many seeds")] = 0
 
 
 class SeedAutoscalerStatus(Model):
     """What the autoscaler saw and wants."""
 
-    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
-    current_replicas: Annotated[Int32, says("seeds that exist")] = 0
-    desired_replicas: Annotated[Int32, says("seeds that are wanted")] = 0
-    pending_shoots: Annotated[Int32, says("shoots that wait for such a seed")] = 0
-    last_scale_time: Annotated[str | None, says("when the set was last scaled")] = None
+    observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
+    current_replicas: Annotated[Int32, describe("seeds that exist")] = 0
+    desired_replicas: Annotated[Int32, describe("seeds that are wanted")] = 0
+    pending_shoots: Annotated[Int32, describe("shoots that wait for such a seed")] = 0
+    waiting_for: Annotated[
+        str, describe("seeds that keep the set from shrinking; their reasons are in AbleToScale")
+    ] = ""
+    last_scale_time: Annotated[str | None, describe("when the set was last scaled")] = None
     current_metrics: tuple[CurrentMetric, ...] = ()
     recent_recommendations: Annotated[
-        tuple[PastRecommendation, ...], says("what stabilisation windows look back at")
+        tuple[PastRecommendation, ...], describe("what stabilisation windows look back at")
     ] = ()
-    recent_changes: Annotated[tuple[PastChange, ...], says("what rate policies look back at")] = ()
+    recent_changes: Annotated[
+        tuple[PastChange, ...], describe("what rate policies look back at")
+    ] = ()
     conditions: tuple[Condition, ...] = ()
 
 

@@ -1,12 +1,13 @@
-"""Structs of Seed and Zone: clusters that host control planes, and where they stand."""
+"""Structs of Seed and Zone."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import field
 
-from webhook.api.conditions import Condition
-from webhook.api.meta import (
+from webhook.api.shoots import AccessRestriction
+from webhook.kube.conditions import Condition
+from webhook.kube.meta import (
     Int32,
     LastOperation,
     Model,
@@ -15,44 +16,43 @@ from webhook.api.meta import (
     ObjectReference,
     Quantity,
     TemplateMetadata,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
-from webhook.api.shoots import AccessRestriction
 
 
 class SeedProvider(Model):
     """The infrastructure under a seed."""
 
-    type: Annotated[str, says("the infrastructure, e.g. aws")] = ""
-    region: Annotated[str, says("the region of the seed")] = ""
-    zones: Annotated[tuple[str, ...], says("zones that its nodes stand in")] = ()
+    type: Annotated[str, describe("the infrastructure, e.g. aws")] = ""
+    region: Annotated[str, describe("the region of the seed")] = ""
+    zones: Annotated[tuple[str, ...], describe("zones that its nodes stand in")] = ()
 
 
 class ShootNetworkDefaults(Model):
     """Address ranges that shoots get if they ask for none."""
 
-    pods: Annotated[str, says("address range of pods")] = ""
-    services: Annotated[str, says("address range of services")] = ""
+    pods: Annotated[str, describe("address range of pods")] = ""
+    services: Annotated[str, describe("address range of services")] = ""
 
 
 class SeedNetworks(Model):
     """Address ranges of a seed."""
 
-    nodes: Annotated[str | None, says("address range of nodes")] = None
-    pods: Annotated[str, says("address range of pods")] = ""
-    services: Annotated[str, says("address range of services")] = ""
+    nodes: Annotated[str | None, describe("address range of nodes")] = None
+    pods: Annotated[str, describe("address range of pods")] = ""
+    services: Annotated[str, describe("address range of services")] = ""
     shoot_defaults: ShootNetworkDefaults | None = None
-    block_cidrs: Annotated[tuple[str, ...], says("ranges that shoots may not reach")] = field(
+    block_cidrs: Annotated[tuple[str, ...], describe("ranges that shoots may not reach")] = field(
         name="blockCIDRs", default=()
     )
-    ip_families: Annotated[tuple[str, ...], says("IPv4, IPv6 or both")] = ()
+    ip_families: Annotated[tuple[str, ...], describe("IPv4, IPv6 or both")] = ()
 
 
 class SeedDNSProvider(Model):
     """Type and credentials of a seed's DNS provider."""
 
-    type: Annotated[str, says("the DNS service")] = ""
+    type: Annotated[str, describe("the DNS service")] = ""
     credentials_ref: ObjectReference | None = None
     secret_ref: NamespacedReference | None = None
 
@@ -60,9 +60,9 @@ class SeedDNSProvider(Model):
 class SeedDNSDomain(Model):
     """A domain that a seed can serve."""
 
-    type: Annotated[str, says("the DNS service")] = ""
-    domain: Annotated[str, says("the domain")] = ""
-    zone: Annotated[str, says("its zone in the DNS service")] = ""
+    type: Annotated[str, describe("the DNS service")] = ""
+    domain: Annotated[str, describe("the domain")] = ""
+    zone: Annotated[str, describe("its zone in the DNS service")] = ""
     credentials_ref: ObjectReference | None = None
 
 
@@ -72,27 +72,27 @@ class SeedDNS(Model):
     provider: SeedDNSProvider | None = None
     internal: SeedDNSDomain | None = None
     defaults: tuple[SeedDNSDomain, ...] = ()
-    ingress_domain: Annotated[str, says("the older place of ingress.domain")] = ""
+    ingress_domain: Annotated[str, describe("the older place of ingress.domain")] = ""
 
 
 class IngressController(Model):
     """The ingress controller of a seed."""
 
-    kind: Annotated[str, says("the controller; only nginx")] = ""
+    kind: Annotated[str, describe("the controller; only nginx")] = ""
 
 
 class SeedIngress(Model):
     """How a seed exposes its services."""
 
-    domain: Annotated[str, says("the domain of exposed services")] = ""
+    domain: Annotated[str, describe("the domain of exposed services")] = ""
     controller: IngressController = IngressController()
 
 
 class SeedBackup(Model):
     """Where a seed keeps backups."""
 
-    provider: Annotated[str, says("the infrastructure of the backups")] = ""
-    region: Annotated[str, says("the region of the backups")] = ""
+    provider: Annotated[str, describe("the infrastructure of the backups")] = ""
+    region: Annotated[str, describe("the region of the backups")] = ""
     credentials_ref: ObjectReference | None = None
     secret_ref: NamespacedReference | None = None
 
@@ -100,32 +100,34 @@ class SeedBackup(Model):
 class SeedTaint(Model):
     """What a shoot must tolerate to be placed on a seed."""
 
-    key: Annotated[str, says("the key that a shoot must tolerate")] = ""
-    value: Annotated[str | None, says("the value that it must tolerate")] = None
+    key: Annotated[str, describe("the key that a shoot must tolerate")] = ""
+    value: Annotated[str | None, describe("the value that it must tolerate")] = None
 
 
 class VisibleSetting(Model):
     """Whether the scheduler may use a seed."""
 
-    visible: Annotated[bool, says("whether the scheduler may use the seed; default true")] = True
+    visible: Annotated[bool, describe("whether the scheduler may use the seed; default true")] = (
+        True
+    )
 
 
 class EnabledSetting(Model):
     """Something that is on or off."""
 
-    enabled: Annotated[bool, says("whether it is on")] = False
+    enabled: Annotated[bool, describe("whether it is on")] = False
 
 
 class ZoneSelection(Model):
     """Whether control planes stay in the zones of their shoots' workers."""
 
-    mode: Annotated[str, says("Prefer or Enforce")] = ""
+    mode: Annotated[str, describe("Prefer or Enforce")] = ""
 
 
 class ZonalLoadBalancer(Model):
     """Load balancer settings for one zone."""
 
-    name: Annotated[str, says("the name of the zone")] = ""
+    name: Annotated[str, describe("the name of the zone")] = ""
 
 
 class LoadBalancerServices(Model):
@@ -147,8 +149,8 @@ class SeedSettings(Model):
 class SeedExtension(Model):
     """An extension that a seed asks for."""
 
-    type: Annotated[str, says("the extension")] = ""
-    disabled: Annotated[bool, says("whether it is opted out of")] = False
+    type: Annotated[str, describe("the extension")] = ""
+    disabled: Annotated[bool, describe("whether it is opted out of")] = False
 
 
 class SeedSpec(Model):
@@ -170,16 +172,19 @@ class SeedStatus(Model):
     """What is known of a seed, and what it can carry."""
 
     conditions: tuple[Condition, ...] = ()
-    capacity: Annotated[Mapping[str, Quantity], says("what the seed can carry, e.g. shoots")] = (
-        field(default_factory=nothing)
-    )
-    allocatable: Annotated[Mapping[str, Quantity], says("capacity less what is reserved")] = field(
-        default_factory=nothing
+    capacity: Annotated[
+        Mapping[str, Quantity], describe("what the seed can carry, e.g. shoots")
+    ] = field(default_factory=empty_map)
+    allocatable: Annotated[Mapping[str, Quantity], describe("capacity less what is reserved")] = (
+        field(default_factory=empty_map)
     )
     last_operation: LastOperation | None = None
-    kubernetes_version: Annotated[str, says("the version of the cluster")] = ""
-    cluster_identity: Annotated[str, says("a name that is nowhere else used")] = ""
-    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
+    kubernetes_version: Annotated[str, describe("the version of the cluster")] = ""
+    cluster_identity: Annotated[str, describe("a name that is nowhere else used")] = ""
+    observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
+    client_certificate_expiration_timestamp: Annotated[
+        str | None, describe("until when the gardenlet may access the garden")
+    ] = None
 
 
 class Seed(Object):
@@ -205,28 +210,28 @@ class SeedTemplate(Model):
 class ZoneSpec(Model):
     """Which zone of which infrastructure."""
 
-    provider: Annotated[str, says("the infrastructure, e.g. aws")] = ""
-    region: Annotated[str, says("the region of the zone")] = ""
-    zone: Annotated[str, says("the name of the zone in its region")] = ""
+    provider: Annotated[str, describe("the infrastructure, e.g. aws")] = ""
+    region: Annotated[str, describe("the region of the zone")] = ""
+    zone: Annotated[str, describe("the name of the zone in its region")] = ""
 
 
 class ZoneSeed(Model):
     """What one seed sees of a zone."""
 
-    name: Annotated[str, says("the name of the seed")] = ""
-    nodes: Annotated[Int32, says("its nodes in the zone")] = 0
-    ready_nodes: Annotated[Int32, says("those that are ready")] = 0
-    machines: Annotated[Int32, says("its machines in the zone")] = 0
-    failed_machines: Annotated[Int32, says("those that failed or cannot be made")] = 0
-    message: Annotated[str, says("what is wrong, if anything")] = ""
+    name: Annotated[str, describe("the name of the seed")] = ""
+    nodes: Annotated[Int32, describe("its nodes in the zone")] = 0
+    ready_nodes: Annotated[Int32, describe("those that are ready")] = 0
+    machines: Annotated[Int32, describe("its machines in the zone")] = 0
+    failed_machines: Annotated[Int32, describe("those that failed or cannot be made")] = 0
+    message: Annotated[str, describe("what is wrong, if anything")] = ""
 
 
 class ZoneStatus(Model):
     """Whether a zone can be used."""
 
-    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
+    observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
     conditions: tuple[Condition, ...] = ()
-    seeds: Annotated[tuple[ZoneSeed, ...], says("what each seed sees")] = ()
+    seeds: Annotated[tuple[ZoneSeed, ...], describe("what each seed sees")] = ()
 
 
 class Zone(Object):

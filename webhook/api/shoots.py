@@ -1,12 +1,13 @@
-"""Structs of the Shoot: what rules, placement and controllers read of it."""
+"""Structs of Shoot, with the fields that rules, placement and controllers read."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import field
 
-from webhook.api.conditions import Verdict
-from webhook.api.meta import (
+from webhook.api.workers import ShootWorker
+from webhook.kube.conditions import ConditionSummary
+from webhook.kube.meta import (
     Int32,
     LastOperation,
     Model,
@@ -14,44 +15,43 @@ from webhook.api.meta import (
     ObjectReference,
     Selector,
     TemplateMetadata,
-    nothing,
-    says,
+    describe,
+    empty_map,
 )
-from webhook.api.workers import Worker
 
 
 class CloudProfileReference(Model):
     """The CloudProfile or NamespacedCloudProfile of a Shoot."""
 
-    kind: Annotated[str, says("CloudProfile or NamespacedCloudProfile")] = "CloudProfile"
-    name: Annotated[str, says("its name")] = ""
+    kind: Annotated[str, describe("CloudProfile or NamespacedCloudProfile")] = "CloudProfile"
+    name: Annotated[str, describe("its name")] = ""
 
 
 class SeedSelector(Selector):
     """Which seeds may be used: by labels and by provider types."""
 
     provider_types: Annotated[
-        tuple[str, ...], says("provider types of seeds that may be used")
+        tuple[str, ...], describe("provider types of seeds that may be used")
     ] = ()
 
 
 class Toleration(Model):
     """A taint of seeds that a Shoot puts up with."""
 
-    key: Annotated[str, says("the key of the taint")] = ""
-    value: Annotated[str | None, says("its value; absent: any taint without one")] = None
+    key: Annotated[str, describe("the key of the taint")] = ""
+    value: Annotated[str | None, describe("its value; absent: any taint without one")] = None
 
 
 class AccessRestriction(Model):
     """A restriction that a seed must support."""
 
-    name: Annotated[str, says("the name of the restriction")] = ""
+    name: Annotated[str, describe("the name of the restriction")] = ""
 
 
 class FailureTolerance(Model):
     """Upstream's spelling: `node` or `zone`."""
 
-    type: Annotated[str, says("node (single-zone) or zone (multi-zone)")] = ""
+    type: Annotated[str, describe("node (single-zone) or zone (multi-zone)")] = ""
 
 
 class HighAvailability(Model):
@@ -64,56 +64,58 @@ class ControlPlane(Model):
     """Where and how reliably the control plane runs."""
 
     high_availability: HighAvailability | None = None
-    zones: Annotated[tuple[str, ...], says("zones of the seed to run in")] = ()
+    zones: Annotated[tuple[str, ...], describe("zones of the seed to run in")] = ()
 
 
 class FailureDomain(Model):
     """What may fail, and what happens if no seed can offer that."""
 
-    type: Annotated[str, says("single-zone or multi-zone")] = ""
-    when_unsatisfied: Annotated[str, says("DoNotSchedule or ScheduleAnyway")] = ""
+    type: Annotated[str, describe("single-zone or multi-zone")] = ""
+    when_unsatisfied: Annotated[str, describe("DoNotSchedule or ScheduleAnyway")] = ""
 
 
 class DocumentHighAvailability(Model):
     """The spelling of document 003, below `spec.kubernetes.controlPlane`."""
 
-    enabled: Annotated[bool | None, says("whether it is on; default false")] = None
-    type: Annotated[str, says("single-zone or multi-zone")] = ""
+    enabled: Annotated[bool | None, describe("whether it is on; default false")] = None
+    type: Annotated[str, describe("single-zone or multi-zone")] = ""
     failure_domain: FailureDomain | None = None
-    failure_tolerance: Annotated[Int32 | None, says("how many failures to survive, 1 or 2")] = None
+    failure_tolerance: Annotated[Int32 | None, describe("how many failures to survive, 1 or 2")] = (
+        None
+    )
 
 
 class KubernetesControlPlane(Model):
     """High availability and closeness of the control plane, as document 003 writes them."""
 
     high_availability: DocumentHighAvailability | None = None
-    region_affinity: Annotated[str, says("preferred or required: the Shoot's own region")] = ""
+    region_affinity: Annotated[str, describe("preferred or required: the Shoot's own region")] = ""
 
 
 class ClusterAutoscaler(Model):
     """How node groups of the Shoot are sized."""
 
-    sizing_strategy: Annotated[str, says("Adaptive or Backward-Compatible")] = ""
+    sizing_strategy: Annotated[str, describe("Adaptive or Backward-Compatible")] = ""
 
 
 class VerticalPodAutoscaler(Model):
     """Whether the Shoot runs a vertical pod autoscaler."""
 
-    enabled: Annotated[bool, says("whether it runs")] = False
+    enabled: Annotated[bool, describe("whether it runs")] = False
 
 
 class FeatureGated(Model):
     """A component of which only the feature gates matter here."""
 
-    feature_gates: Annotated[Mapping[str, bool], says("feature gates by name")] = field(
-        default_factory=nothing
+    feature_gates: Annotated[Mapping[str, bool], describe("feature gates by name")] = field(
+        default_factory=empty_map
     )
 
 
 class Kubernetes(Model):
     """Version and components of the Shoot's control plane."""
 
-    version: Annotated[str, says("the Kubernetes version")] = ""
+    version: Annotated[str, describe("the Kubernetes version")] = ""
     vertical_pod_autoscaler: VerticalPodAutoscaler | None = None
     cluster_autoscaler: ClusterAutoscaler | None = None
     control_plane: KubernetesControlPlane | None = None
@@ -125,40 +127,40 @@ class Kubernetes(Model):
 class ShootProvider(Model):
     """The infrastructure of a Shoot and its pools of machines."""
 
-    type: Annotated[str, says("the infrastructure, e.g. aws")] = ""
-    workers: tuple[Worker, ...] = ()
+    type: Annotated[str, describe("the infrastructure, e.g. aws")] = ""
+    workers: tuple[ShootWorker, ...] = ()
 
 
 class Networking(Model):
     """Address ranges of a Shoot."""
 
-    type: Annotated[str, says("the network plugin")] = ""
-    nodes: Annotated[str, says("address range of nodes")] = ""
-    pods: Annotated[str, says("address range of pods")] = ""
-    services: Annotated[str, says("address range of services")] = ""
-    ip_families: Annotated[tuple[str, ...], says("IPv4, IPv6 or both")] = ()
+    type: Annotated[str, describe("the network plugin")] = ""
+    nodes: Annotated[str, describe("address range of nodes")] = ""
+    pods: Annotated[str, describe("address range of pods")] = ""
+    services: Annotated[str, describe("address range of services")] = ""
+    ip_families: Annotated[tuple[str, ...], describe("IPv4, IPv6 or both")] = ()
 
 
-class DNSProvider(Model):
+class ShootDNSProvider(Model):
     """A DNS provider that a Shoot brings along."""
 
-    type: Annotated[str, says("the DNS service, or unmanaged")] = ""
-    primary: Annotated[bool, says("whether it serves the domain")] = False
-    secret_name: Annotated[str, says("the Secret with its credentials")] = ""
+    type: Annotated[str, describe("the DNS service, or unmanaged")] = ""
+    primary: Annotated[bool, describe("whether it serves the domain")] = False
+    secret_name: Annotated[str, describe("the Secret with its credentials")] = ""
     credentials_ref: ObjectReference | None = None
 
 
 class ShootDNS(Model):
     """Domain and DNS providers of a Shoot."""
 
-    domain: Annotated[str, says("the domain of the control plane")] = ""
-    providers: tuple[DNSProvider, ...] = ()
+    domain: Annotated[str, describe("the domain of the control plane")] = ""
+    providers: tuple[ShootDNSProvider, ...] = ()
 
 
 class Addon(Model):
     """An addon that is on or off."""
 
-    enabled: Annotated[bool, says("whether it is on")] = False
+    enabled: Annotated[bool, describe("whether it is on")] = False
 
 
 class Addons(Model):
@@ -171,21 +173,21 @@ class Addons(Model):
 class Hibernation(Model):
     """Whether a Shoot is to sleep."""
 
-    enabled: Annotated[bool, says("whether the Shoot sleeps")] = False
+    enabled: Annotated[bool, describe("whether the Shoot sleeps")] = False
 
 
 class TimeWindow(Model):
     """A daily window, each end written HHMMSS±ZZZZ."""
 
-    begin: Annotated[str, says("HHMMSS±ZZZZ")] = ""
-    end: Annotated[str, says("HHMMSS±ZZZZ")] = ""
+    begin: Annotated[str, describe("HHMMSS±ZZZZ")] = ""
+    end: Annotated[str, describe("HHMMSS±ZZZZ")] = ""
 
 
 class AutoUpdate(Model):
     """What maintenance may update by itself."""
 
-    kubernetes_version: Annotated[bool, says("patch versions of Kubernetes")] = False
-    machine_image_version: Annotated[bool | None, says("versions of machine images")] = None
+    kubernetes_version: Annotated[bool, describe("patch versions of Kubernetes")] = False
+    machine_image_version: Annotated[bool | None, describe("versions of machine images")] = None
 
 
 class Maintenance(Model):
@@ -193,31 +195,31 @@ class Maintenance(Model):
 
     time_window: TimeWindow | None = None
     auto_update: AutoUpdate | None = None
-    confine_spec_update_rollout: Annotated[bool, says("hold changes until the window")] = False
+    confine_spec_update_rollout: Annotated[bool, describe("hold changes until the window")] = False
 
 
 class ShootExtension(Model):
     """An extension that a Shoot asks for or opts out of."""
 
-    type: Annotated[str, says("the extension")] = ""
-    disabled: Annotated[bool, says("whether it is opted out of")] = False
+    type: Annotated[str, describe("the extension")] = ""
+    disabled: Annotated[bool, describe("whether it is opted out of")] = False
 
 
 class ShootSpec(Model):
     """The wish: which cluster, where."""
 
     cloud_profile: CloudProfileReference | None = None
-    cloud_profile_name: Annotated[str, says("the older way to name the CloudProfile")] = ""
-    region: Annotated[str, says("the region of the infrastructure")] = ""
+    cloud_profile_name: Annotated[str, describe("the older way to name the CloudProfile")] = ""
+    region: Annotated[str, describe("the region of the infrastructure")] = ""
     purpose: Annotated[
-        str, says("evaluation, testing, development, production or infrastructure")
+        str, describe("evaluation, testing, development, production or infrastructure")
     ] = ""
-    credentials_binding_name: Annotated[str, says("the CredentialsBinding to use")] = ""
-    secret_binding_name: Annotated[str, says("the SecretBinding to use")] = ""
-    seed_name: Annotated[str, says("the seed that hosts the control plane")] = ""
+    credentials_binding_name: Annotated[str, describe("the CredentialsBinding to use")] = ""
+    secret_binding_name: Annotated[str, describe("the SecretBinding to use")] = ""
+    seed_name: Annotated[str, describe("the seed that hosts the control plane")] = ""
     seed_selector: SeedSelector | None = None
-    scheduler_name: Annotated[str, says("who places the Shoot")] = ""
-    exposure_class_name: Annotated[str, says("how the control plane is exposed")] = ""
+    scheduler_name: Annotated[str, describe("who places the Shoot")] = ""
+    exposure_class_name: Annotated[str, describe("how the control plane is exposed")] = ""
     tolerations: tuple[Toleration, ...] = ()
     access_restrictions: tuple[AccessRestriction, ...] = ()
     control_plane: ControlPlane | None = None
@@ -234,21 +236,21 @@ class ShootSpec(Model):
 class ShootNetworkStatus(Model):
     """Address ranges that a Shoot really has."""
 
-    pods: Annotated[tuple[str, ...], says("address ranges of pods")] = ()
-    nodes: Annotated[tuple[str, ...], says("address ranges of nodes")] = ()
-    services: Annotated[tuple[str, ...], says("address ranges of services")] = ()
+    pods: Annotated[tuple[str, ...], describe("address ranges of pods")] = ()
+    nodes: Annotated[tuple[str, ...], describe("address ranges of nodes")] = ()
+    services: Annotated[tuple[str, ...], describe("address ranges of services")] = ()
 
 
 class ShootStatus(Model):
     """What controllers say about a Shoot."""
 
-    conditions: tuple[Verdict, ...] = ()
-    hibernated: Annotated[bool, says("whether the Shoot sleeps")] = False
+    conditions: tuple[ConditionSummary, ...] = ()
+    hibernated: Annotated[bool, describe("whether the Shoot sleeps")] = False
     last_operation: LastOperation | None = None
-    observed_generation: Annotated[int, says("the generation that was acted on")] = 0
-    seed_name: Annotated[str, says("the seed that hosts it now")] = ""
-    seeds: Annotated[tuple[str, ...], says("seeds that still have to be cleaned up")] = ()
-    technical_id: Annotated[str, says("the name of its namespace in the seed")] = field(
+    observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
+    seed_name: Annotated[str, describe("the seed that hosts it now")] = ""
+    seeds: Annotated[tuple[str, ...], describe("seeds that still have to be cleaned up")] = ()
+    technical_id: Annotated[str, describe("the name of its namespace in the seed")] = field(
         name="technicalID", default=""
     )
     networking: ShootNetworkStatus | None = None
