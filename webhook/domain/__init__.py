@@ -1,5 +1,7 @@
-"""RULES shared by admission, scheduling and controllers.
+"""Rules that admission, scheduling and controllers share, by subject.
 
-Pure: Structs and plain values in, values out. No I/O, no clock, no memory of its own;
-what two policies, filters or plans need alike lives here.
+`shoots` and `seeds` hold what follows from one such object, `placement` what decides which seeds
+fit a shoot, `sets` the rules of ManagedSeedSets, `pools` those of worker pools and `scaling` those
+of ScheduledScalings. `options` are the operator's settings that rules read; `derived` caches what
+is computed from an object. Pure: Structs and plain values in, values out; no I/O, no clock.
 """

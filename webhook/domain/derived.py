@@ -1,4 +1,4 @@
-"""What follows from an object alone, worked out once for as long as it is that very object."""
+"""A cache of what pure functions compute from read-only objects."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -9,33 +9,35 @@ Result = TypeVar("Result")
 
 
 class Derived(Generic[Source, Result]):
-    """Remember what a pure function made of read-only objects, by their identity.
+    """Caches the results of a pure function by the identity of its argument.
 
-    Objects in memory stay the same until they change, and then they are others: so to be the very
-    same is enough, and costs less than to be equal. What was made of an object is forgotten with
-    it, so that there is never more of it than there are objects, and that no other object can be
-    taken for one whose identity it got. Hence what is made must not hold its source.
+    An object of the cache never changes; a changed one is a new object. Identity is therefore
+    enough, and cheaper than equality. A result is dropped together with its source, so that the
+    cache never has more entries than there are objects and a reused id cannot match. For that, a
+    result must not refer to its source.
+
+    Nothing is cached by the content of a review: callers choose it, and no two are alike.
     """
 
-    __slots__ = ("_function", "_known")
+    __slots__ = ("_function", "_results")
 
     def __init__(self, function: Callable[[Source], Result]) -> None:
         self._function = function
-        self._known: dict[int, tuple[ref[Source], Result]] = {}
+        self._results: dict[int, tuple[ref[Source], Result]] = {}
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._results)
 
     def __call__(self, source: Source) -> Result:
-        found = self._known.get(id(source))
-        if found is not None:
-            return found[1]
+        entry = self._results.get(id(source))
+        if entry is not None:
+            return entry[1]
         result = self._function(source)
-        self._known[id(source)] = ref(source, self._forgetting(id(source))), result
+        self._results[id(source)] = ref(source, self._forget_callback(id(source))), result
         return result
 
-    def _forgetting(self, identity: int) -> Callable[[ref[Source]], None]:
+    def _forget_callback(self, identity: int) -> Callable[[ref[Source]], None]:
         def forget(_: ref[Source]) -> None:
-            self._known.pop(identity, None)
+            self._results.pop(identity, None)
 
         return forget
