@@ -1,4 +1,4 @@
-"""INDEXES: the one table of what objects are found by, besides their keys."""
+"""INDEXES: the table of all values by which objects are looked up, besides their keys."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,22 +9,26 @@ from webhook.api.core import ConfigMap, HorizontalPodAutoscaler
 from webhook.api.extensions import Worker
 from webhook.api.machines import MachineDeployment, MachineSet
 from webhook.api.managedseeds import ManagedSeed
-from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, Project, SecretBinding
 from webhook.api.registrations import ControllerRegistration
 from webhook.api.scaling import ScheduledScaling, Tortoise
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
-from webhook.domain import ha, hosting, notes, ordinals, regions, schedules, usage
+from webhook.domain.placement import region_config
+from webhook.domain.scaling import raised_values, schedules
+from webhook.domain.seeds import usage
+from webhook.domain.sets import ordinals
+from webhook.domain.shoots import ha, unscheduled
+from webhook.kube.meta import Object, ObjectKey
 
 T = TypeVar("T", bound=Object)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index(Generic[T]):
-    """Name the values that an object of a kind is found by; the function must be pure.
+    """The values by which objects of a kind are looked up; the function must be pure.
 
-    An index on `Object` itself is kept for every kind.
+    An index on `Object` itself applies to every kind.
     """
 
     name: str
@@ -61,31 +65,31 @@ def _namespace_of_project(project: Project) -> Iterable[str]:
     return filter(None, (project.spec.namespace,))
 
 
-def _waits(shoot: Shoot) -> Iterable[str]:
-    return (shoot.spec.scheduler_name,) if hosting.waits(shoot) else ()
+def _scheduler_of_unscheduled(shoot: Shoot) -> Iterable[str]:
+    return (shoot.spec.scheduler_name,) if unscheduled.needs_seed(shoot) else ()
 
 
-def zones_on(seed: str, needed: int) -> str:
-    """Give the value under which shoots are found that need so many zones of their seed."""
+def zones_key(seed: str, needed: int) -> str:
+    """Return the index value of shoots on a seed that need that many of its zones."""
     return f"{needed}/{seed}"
 
 
 def _zones_of_shoot(shoot: Shoot) -> Iterable[str]:
     seed = shoot.spec.seed_name
     needed = ha.effective(shoot).zones_needed if seed else 0
-    return (zones_on(seed, needed),) if needed else ()
+    return (zones_key(seed, needed),) if needed else ()
 
 
-def _leaves(managed_seed: ManagedSeed) -> Iterable[str]:
-    leaves = managed_seed.is_deleting or names.SCALE_IN in managed_seed.metadata.annotations
-    return (LEAVING,) if leaves else ()
+def _removed_managed_seed(managed_seed: ManagedSeed) -> Iterable[str]:
+    is_leaving = managed_seed.is_deleting or names.SCALE_IN in managed_seed.metadata.annotations
+    return (LEAVING,) if is_leaving else ()
 
 
 def _profiles_of_region_config(config_map: ConfigMap) -> Iterable[str]:
     metadata = config_map.metadata
     if metadata.labels.get(names.REGION_CONFIG_PURPOSE) != names.REGION_CONFIG:
         return ()
-    return regions.profiles(metadata.annotations.get(names.REGION_CONFIG_PROFILES, ""))
+    return region_config.profiles(metadata.annotations.get(names.REGION_CONFIG_PROFILES, ""))
 
 
 def _target_of_autoscaler(autoscaler: SeedAutoscaler) -> Iterable[str]:
@@ -110,33 +114,33 @@ def _autoscaler_of_tortoise(tortoise: Tortoise) -> Iterable[str]:
     return (str(ObjectKey(tortoise.namespace, schedules.autoscaler_of(tortoise))),)
 
 
-def stage(namespace: str, of: str) -> str:
-    """Give the value under which a namespace's schedules of one stage are found."""
-    return f"{namespace}@{of}"
+def phase_key(namespace: str, phase: str) -> str:
+    """Return the index value of a namespace's ScheduledScalings in a phase or opening minute."""
+    return f"{namespace}@{phase}"
 
 
-def _stage_of_scaling(scaling: ScheduledScaling) -> Iterable[str]:
+def _phase_of_scaling(scaling: ScheduledScaling) -> Iterable[str]:
     status = scaling.status
     if status.phase in ("", ACTIVE):
-        return (stage(scaling.namespace, status.phase),)
+        return (phase_key(scaling.namespace, status.phase),)
     if status.phase == "Pending" and status.window is not None and not scaling.spec.suspend:
-        return (stage(scaling.namespace, minute(status.window.start)),)
+        return (phase_key(scaling.namespace, minute(status.window.start)),)
     return ()
 
 
-def minute(written: str) -> str:
-    """Cut an instant, as it is written in UTC, to its minute."""
-    return written[:16]
+def minute(time: str) -> str:
+    """Truncate an RFC 3339 time in UTC to its minute."""
+    return time[:16]
 
 
-def _tortoise_in_notes(obj: Tortoise | HorizontalPodAutoscaler) -> Iterable[str]:
-    found = notes.parse(obj.metadata.annotations.get(notes.ANNOTATION))
+def _tortoise_of_raised_values(obj: Tortoise | HorizontalPodAutoscaler) -> Iterable[str]:
+    found = raised_values.parse(obj.metadata.annotations.get(raised_values.ANNOTATION))
     if found is not None:
         return (str(ObjectKey(obj.namespace, found.tortoise)), obj.namespace)
     return (obj.namespace,) if names.SCALING_AFTERMATH in obj.metadata.annotations else ()
 
 
-def _series(obj: Object) -> Iterable[str]:
+def _set_of_replica_name(obj: Object) -> Iterable[str]:
     base = ordinals.base_of(obj.name)
     return (str(ObjectKey(obj.namespace, base)),) if base else ()
 
@@ -145,8 +149,8 @@ def _name(obj: Object) -> Iterable[str]:
     return (obj.name,)
 
 
-def _waits_for_seed(shoot: Shoot) -> Iterable[str]:
-    return (WAITING,) if hosting.waits(shoot) else ()
+def _unscheduled(shoot: Shoot) -> Iterable[str]:
+    return (WAITING,) if unscheduled.needs_seed(shoot) else ()
 
 
 def _namespace(obj: Object) -> Iterable[str]:
@@ -156,8 +160,8 @@ def _namespace(obj: Object) -> Iterable[str]:
 CHILDREN_BY_OWNER: Final = Index("children_by_owner", Object, _owners)
 """Objects of any kind by the uid of an owner."""
 
-SHOOTS_BY_SEED: Final = Index("shoots_by_seed", Shoot, usage.seeds)
-"""Shoots by the name of a seed that carries them, as wished or as reported."""
+SHOOTS_BY_SEED: Final = Index("shoots_by_seed", Shoot, usage.seeds_of)
+"""Shoots by the name of a seed in their spec or status."""
 
 SHOOTS_BY_SECRET_BINDING: Final = Index("shoots_by_secret_binding", Shoot, _secret_binding_of_shoot)
 """Shoots by the key of their SecretBinding."""
@@ -178,41 +182,41 @@ CREDENTIALS_BINDINGS_BY_QUOTA: Final = Index(
 """CredentialsBindings by the key of a Quota."""
 
 MANAGED_SEEDS_BY_SHOOT: Final = Index("managed_seeds_by_shoot", ManagedSeed, _shoot_of_managed_seed)
-"""ManagedSeeds by the key of the shoot that they turn into a seed."""
+"""ManagedSeeds by the key of the shoot that they register as a seed."""
 
 PROJECTS_BY_NAMESPACE: Final = Index("projects_by_namespace", Project, _namespace_of_project)
-"""Projects by the namespace that is theirs."""
+"""Projects by their namespace."""
 
-WAITING_SHOOTS: Final = Index("waiting_shoots", Shoot, _waits)
-"""Shoots without a seed by the name of the scheduler that they wait for."""
+WAITING_SHOOTS: Final = Index("waiting_shoots", Shoot, _scheduler_of_unscheduled)
+"""Shoots that need a seed, by `spec.schedulerName`."""
 
 SHOOTS_BY_ZONES: Final = Index("shoots_by_zones", Shoot, _zones_of_shoot)
-"""Shoots that want their control plane in several zones, by `zones_on` their seed."""
+"""Shoots whose control plane spans several zones, by the `zones_key` of their seed."""
 
 LEAVING: Final = "leaving"
-LEAVING_MANAGED_SEEDS: Final = Index("leaving_managed_seeds", ManagedSeed, _leaves)
-"""Under `LEAVING`, the ManagedSeeds that are being deleted or are chosen for scale-in."""
+LEAVING_MANAGED_SEEDS: Final = Index("leaving_managed_seeds", ManagedSeed, _removed_managed_seed)
+"""The ManagedSeeds that are being deleted or chosen for scale-in, under `LEAVING`."""
 
-NUMBERED_SHOOTS: Final = Index("numbered_shoots", Shoot, _series)
-"""Shoots that are named like replicas of a set, by the key that such a set would have."""
+NUMBERED_SHOOTS: Final = Index("numbered_shoots", Shoot, _set_of_replica_name)
+"""Shoots with the name of a replica, by the key of the set that the name implies."""
 
-NUMBERED_MANAGED_SEEDS: Final = Index("numbered_managed_seeds", ManagedSeed, _series)
-"""ManagedSeeds that are named like replicas of a set, by the key that such a set would have."""
+NUMBERED_MANAGED_SEEDS: Final = Index("numbered_managed_seeds", ManagedSeed, _set_of_replica_name)
+"""ManagedSeeds with the name of a replica, by the key of the set that the name implies."""
 
 MANAGED_SEEDS_BY_NAME: Final = Index("managed_seeds_by_name", ManagedSeed, _name)
-"""ManagedSeeds by their name alone, which is also their seed's."""
+"""ManagedSeeds by name, which is also the name of their seed."""
 
 WAITING: Final = "waiting"
-SHOOTS_WITHOUT_SEED: Final = Index("shoots_without_seed", Shoot, _waits_for_seed)
-"""Under `WAITING`, the shoots that no seed is assigned to, whoever is to place them."""
+SHOOTS_WITHOUT_SEED: Final = Index("shoots_without_seed", Shoot, _unscheduled)
+"""All shoots that need a seed, whatever their scheduler, under `WAITING`."""
 
 REGION_CONFIGS_BY_PROFILE: Final = Index(
     "region_configs_by_profile", ConfigMap, _profiles_of_region_config
 )
-"""ConfigMaps with distances between regions by the CloudProfiles that they are for."""
+"""ConfigMaps with distances between regions, by the CloudProfiles that they apply to."""
 
 AUTOSCALERS_BY_TARGET: Final = Index("autoscalers_by_target", SeedAutoscaler, _target_of_autoscaler)
-"""SeedAutoscalers by the key of the set that they scale."""
+"""SeedAutoscalers by the key of the ManagedSeedSet that they scale."""
 
 REGISTRATIONS_BY_KIND: Final = Index(
     "registrations_by_kind", ControllerRegistration, _kinds_of_registration
@@ -223,23 +227,26 @@ SCALINGS_BY_TORTOISE: Final = Index("scalings_by_tortoise", ScheduledScaling, _t
 """ScheduledScalings by the key of their Tortoise, and by their namespace."""
 
 ACTIVE: Final = "Active"
-SCALINGS_BY_STAGE: Final = Index("scalings_by_stage", ScheduledScaling, _stage_of_scaling)
-"""ScheduledScalings by `stage` of their namespace: new, active, or the minute they open next."""
+SCALINGS_BY_PHASE: Final = Index("scalings_by_phase", ScheduledScaling, _phase_of_scaling)
+"""ScheduledScalings that are new, active or pending, by `phase_key`: the phase of the first two,
+the minute of the next opening of the last."""
 
 TORTOISES_BY_AUTOSCALER: Final = Index("tortoises_by_autoscaler", Tortoise, _autoscaler_of_tortoise)
 """Tortoises by the key of their HorizontalPodAutoscaler."""
 
-NOTED_TORTOISES: Final = Index("noted_tortoises", Tortoise, _tortoise_in_notes)
-NOTED_AUTOSCALERS: Final = Index("noted_autoscalers", HorizontalPodAutoscaler, _tortoise_in_notes)
-"""What carries notes of raised values, by the Tortoise that they name, and by namespace.
+RAISED_TORTOISES: Final = Index("raised_tortoises", Tortoise, _tortoise_of_raised_values)
+RAISED_AUTOSCALERS: Final = Index(
+    "raised_autoscalers", HorizontalPodAutoscaler, _tortoise_of_raised_values
+)
+"""Objects with raised values, by the key of the Tortoise named there, and by namespace.
 
-A Tortoise in the aftermath of a window is found by its namespace, too: it still needs us.
+A Tortoise in the aftermath of a window is also found by namespace: it still has to be reconciled.
 """
 
 DEPLOYMENTS_BY_NAMESPACE: Final = Index("deployments_by_namespace", MachineDeployment, _namespace)
 SETS_BY_NAMESPACE: Final = Index("sets_by_namespace", MachineSet, _namespace)
 WORKERS_BY_NAMESPACE: Final = Index("workers_by_namespace", Worker, _namespace)
-"""What defines a shoot's pools, by the shoot's namespace on the seed."""
+"""The objects that define a shoot's worker pools, by the shoot's namespace on the seed."""
 
 INDEXES: Final[tuple[Index[Any], ...]] = (
     CHILDREN_BY_OWNER,
@@ -261,10 +268,10 @@ INDEXES: Final[tuple[Index[Any], ...]] = (
     REGION_CONFIGS_BY_PROFILE,
     REGISTRATIONS_BY_KIND,
     SCALINGS_BY_TORTOISE,
-    SCALINGS_BY_STAGE,
+    SCALINGS_BY_PHASE,
     TORTOISES_BY_AUTOSCALER,
-    NOTED_TORTOISES,
-    NOTED_AUTOSCALERS,
+    RAISED_TORTOISES,
+    RAISED_AUTOSCALERS,
     DEPLOYMENTS_BY_NAMESPACE,
     SETS_BY_NAMESPACE,
     WORKERS_BY_NAMESPACE,

@@ -1,13 +1,13 @@
-"""The objects of one kind by key, by index and in sums."""
+"""The objects of one kind, by key and by index, with their sums."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from webhook.api.decode import Fault
-from webhook.api.meta import Object, ObjectKey
+from webhook.api.decode import MalformedField
 from webhook.domain.options import Options
+from webhook.kube.meta import Object, ObjectKey
+from webhook.state.indexer import Indexer
 from webhook.state.indexes import Index
-from webhook.state.lookup import Lookup
 from webhook.state.tally import DependentTally, Tally
 from webhook.state.totals import Reader, Total, Vector, needs_nothing
 
@@ -15,16 +15,16 @@ T = TypeVar("T", bound=Object)
 Other = TypeVar("Other", bound=Object)
 
 
-class Entry(NamedTuple, Generic[T]):
-    """What is known of one object: its Struct or why it has none, and its bytes where kept."""
+class StoreEntry(NamedTuple, Generic[T]):
+    """One object: its Struct, or why it does not decode, and its JSON where that is kept."""
 
     object: T | None
     raw: bytes | None = None
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[MalformedField, ...] = ()
 
 
-class Alone:
-    """A reader for stores that stand on their own: it knows no other objects."""
+class EmptyReader:
+    """The reader of a store without other kinds beside it: it finds nothing."""
 
     options = Options()
 
@@ -33,9 +33,9 @@ class Alone:
 
 
 class Store(Generic[T]):
-    """Keep one kind's objects, with every index and sum of theirs in step.
+    """The objects of one kind, with indexes and sums that always match them.
 
-    A change either happens in all of them or, if one of the tables' functions raises, in none.
+    A change applies to all of them or, if a function of an index or total raises, to none.
     """
 
     def __init__(
@@ -46,17 +46,17 @@ class Store(Generic[T]):
         reader: Reader | None = None,
     ) -> None:
         self.model = model
-        self.reader: Reader = reader or Alone()
+        self.reader: Reader = reader or EmptyReader()
         self.generation = 0
         self._objects: dict[ObjectKey, T] = {}
         self.get: Callable[[ObjectKey], T | None] = self._objects.get
         self._raws: dict[ObjectKey, bytes] = {}
-        self._malformed: dict[ObjectKey, tuple[Fault, ...]] = {}
-        self._lookups: dict[str, Lookup[T]] = {index.name: Lookup(index) for index in indexes}
+        self._malformed: dict[ObjectKey, tuple[MalformedField, ...]] = {}
+        self._lookups: dict[str, Indexer[T]] = {index.name: Indexer(index) for index in indexes}
         self._tallies: dict[str, Tally[T]] = {
             total.name: _tally(total, self.reader) for total in totals
         }
-        self._keepers: tuple[Lookup[T] | Tally[T], ...] = (
+        self._derived: tuple[Indexer[T] | Tally[T], ...] = (
             *self._lookups.values(),
             *self._tallies.values(),
         )
@@ -68,14 +68,14 @@ class Store(Generic[T]):
         return self._objects.values()
 
     def keys(self) -> Collection[ObjectKey]:
-        """Name all objects, the malformed ones included."""
+        """Return the keys of all objects, including malformed ones."""
         return self._objects.keys() | self._malformed.keys()
 
     def raw(self, key: ObjectKey) -> bytes | None:
         return self._raws.get(key)
 
     @property
-    def malformed(self) -> Mapping[ObjectKey, tuple[Fault, ...]]:
+    def malformed(self) -> Mapping[ObjectKey, tuple[MalformedField, ...]]:
         return self._malformed
 
     @property
@@ -91,43 +91,41 @@ class Store(Generic[T]):
     def total(self, name: str, group: str) -> Vector:
         return self._tallies[name].get(group)
 
-    def share(self, name: str, key: ObjectKey) -> Vector:
+    def contribution(self, name: str, key: ObjectKey) -> Vector:
         obj = self._objects.get(key)
-        return self._tallies[name].share(key, obj) if obj is not None else {}
+        return self._tallies[name].contribution(key, obj) if obj is not None else {}
 
     def totals(self, name: str) -> Mapping[str, Vector]:
         return self._tallies[name].all()
 
-    def entry(self, key: ObjectKey) -> Entry[T] | None:
-        """Give all that is known of an object."""
+    def entry(self, key: ObjectKey) -> StoreEntry[T] | None:
+        """Return the entry of an object."""
         obj, faults = self._objects.get(key), self._malformed.get(key, ())
-        return Entry(obj, self._raws.get(key), faults) if obj is not None or faults else None
+        return StoreEntry(obj, self._raws.get(key), faults) if obj is not None or faults else None
 
     def put(self, key: ObjectKey, obj: T, raw: bytes | None = None) -> T | None:
-        """Keep an object and give the one that it replaces."""
-        return self.set(key, Entry(obj, raw))
+        """Store an object; returns the one that it replaces."""
+        return self.set(key, StoreEntry(obj, raw))
 
     def drop(self, key: ObjectKey) -> T | None:
-        """Keep an object no longer, and give it."""
+        """Remove an object; returns it."""
         return self.set(key, None)
 
-    def set(self, key: ObjectKey, entry: Entry[T] | None) -> T | None:
-        """Make an object be as the entry says, or be gone, and give what it was."""
+    def set(self, key: ObjectKey, entry: StoreEntry[T] | None) -> T | None:
+        """Store or, with None, remove an object; returns what it was before."""
         new = entry.object if entry else None
         old = self._objects.get(key)
-        readings: list[Any] = [
-            None if new is None else keeper.read(new) for keeper in self._keepers
-        ]
-        for keeper, reading in zip(self._keepers, readings, strict=True):
-            keeper.change(key, old, new, reading)
-        _keep(self._objects, key, new)
-        _keep(self._raws, key, entry.raw if entry else None)
-        _keep(self._malformed, key, entry.faults or None if entry else None)
+        readings: list[Any] = [None if new is None else part.read(new) for part in self._derived]
+        for part, reading in zip(self._derived, readings, strict=True):
+            part.change(key, old, new, reading)
+        _set_or_remove(self._objects, key, new)
+        _set_or_remove(self._raws, key, entry.raw if entry else None)
+        _set_or_remove(self._malformed, key, entry.faults or None if entry else None)
         self.generation += 1
         return old
 
     def replace(self, objects: Iterable[T]) -> None:
-        """Hold exactly these objects; what is not among them is gone."""
+        """Store exactly these objects; all others are removed."""
         fresh = {obj.key: obj for obj in objects}
         for key in self._objects.keys() - fresh.keys() | self._malformed.keys():
             self.drop(key)
@@ -138,7 +136,7 @@ class Store(Generic[T]):
 V = TypeVar("V")
 
 
-def _keep(where: dict[ObjectKey, V], key: ObjectKey, value: V | None) -> None:
+def _set_or_remove(where: dict[ObjectKey, V], key: ObjectKey, value: V | None) -> None:
     if value is None:
         where.pop(key, None)
     else:

@@ -1,4 +1,4 @@
-"""The sums of a total, kept by each change instead of summed at each read."""
+"""The sums of one total, updated with each change instead of computed with each read."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal
@@ -6,22 +6,23 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from typing_extensions import override
 
-from webhook.api.meta import Object, ObjectKey
+from webhook.kube.meta import Object, ObjectKey
 from webhook.state.totals import Reader, Reference, Total, Vector
 
 T = TypeVar("T", bound=Object)
 
 _NOTHING: Final[Vector] = {}
 
-# Wide enough that adding and subtracting bytes and nano-units never rounds, so that a group that
-# loses a member has exactly the sum of the others.
+# Wide enough that adding and subtracting bytes and nano-units never rounds: a group that loses a
+# member then has exactly the sum of the others.
 _EXACT: Final = Context(prec=64)
 
 
-class Part(NamedTuple):
-    """What one object adds, and the very objects that this was computed from.
+class Contribution(NamedTuple):
+    """What one object adds to its groups, and the objects that this was computed from.
 
-    The same object is the same resourceVersion; an assumed one is never what it hides.
+    Sources are compared by identity: one object is one resourceVersion, and an assumed object is
+    never the one that it hides.
     """
 
     groups: tuple[str, ...]
@@ -30,7 +31,7 @@ class Part(NamedTuple):
 
 
 class Tally(Generic[T]):
-    """Keep the sums of a total whose vectors depend on their own object alone."""
+    """The sums of a total whose vectors depend on their own object only."""
 
     def __init__(self, total: Total[T], reader: Reader) -> None:
         self._total = total
@@ -38,33 +39,35 @@ class Tally(Generic[T]):
         self._sums: dict[str, Vector] = {}
         self._counts: dict[str, int] = {}
 
-    def read(self, obj: T) -> Part:
-        """Compute an object's part; raises whatever the total's functions raise."""
+    def read(self, obj: T) -> Contribution:
+        """Compute an object's contribution; raises what the total's functions raise."""
         groups = tuple(dict.fromkeys(self._total.groups(obj)))
-        return Part(groups, self._total.vector(obj, self._reader) if groups else _NOTHING)
+        return Contribution(groups, self._total.vector(obj, self._reader) if groups else _NOTHING)
 
-    def change(self, _key: ObjectKey, old: T | None, new: T | None, part: Part | None) -> None:
-        """Count an object no longer as it was, but with its new part."""
+    def change(
+        self, _key: ObjectKey, old: T | None, new: T | None, part: Contribution | None
+    ) -> None:
+        """Replace an object's contribution."""
         self._swap(self.read(old) if old is not None else None, part)
 
     def get(self, group: str) -> Vector:
         return self._sums.get(group, _NOTHING)
 
-    def share(self, _key: ObjectKey, obj: T) -> Vector:
-        """Give what an object that is counted adds to each of its groups."""
+    def contribution(self, _key: ObjectKey, obj: T) -> Vector:
+        """Return what a stored object adds to each of its groups."""
         return self.read(obj).vector
 
     def all(self) -> Mapping[str, Vector]:
-        """Give the sums of all groups; a sum that has changed is another object."""
+        """Return the sums of all groups; a sum that changes is a new object."""
         return self._sums
 
-    def _swap(self, old: Part | None, new: Part | None) -> None:
+    def _swap(self, old: Contribution | None, new: Contribution | None) -> None:
         if new is not None:
             self._add(new)
         if old is not None:
             self._subtract(old)
 
-    def _add(self, part: Part) -> None:
+    def _add(self, part: Contribution) -> None:
         for group in part.groups:
             self._counts[group] = self._counts.get(group, 0) + 1
             total = dict(self._sums.get(group, _NOTHING))
@@ -72,7 +75,7 @@ class Tally(Generic[T]):
                 total[resource] = _EXACT.add(total.get(resource, Decimal()), amount)
             self._sums[group] = total
 
-    def _subtract(self, part: Part) -> None:
+    def _subtract(self, part: Contribution) -> None:
         for group in part.groups:
             self._counts[group] -= 1
             if not self._counts[group]:
@@ -85,25 +88,27 @@ class Tally(Generic[T]):
 
 
 class DependentTally(Tally[T]):
-    """Keep the sums of a total whose vectors are computed from other objects as well.
+    """The sums of a total whose vectors are computed from other objects as well.
 
-    A change of such an object only marks what depends on it; the next read of a group that is
-    concerned computes the marked vectors anew.
+    A change of such an object only marks what depends on it; the next read of an affected group
+    recomputes the marked vectors.
     """
 
     def __init__(self, total: Total[T], reader: Reader) -> None:
         super().__init__(total, reader)
-        self._parts: dict[ObjectKey, tuple[T, Part]] = {}
+        self._parts: dict[ObjectKey, tuple[T, Contribution]] = {}
         self._dependents: dict[Reference, dict[ObjectKey, None]] = {}
         self._marked: dict[str, set[ObjectKey]] = {}
 
     @override
-    def read(self, obj: T) -> Part:
+    def read(self, obj: T) -> Contribution:
         return super().read(obj)._replace(sources=self._sources(obj))
 
     @override
-    def change(self, key: ObjectKey, old: T | None, new: T | None, part: Part | None) -> None:
-        kept = self._parts.pop(key, None)  # what was added then, whatever its sources are by now
+    def change(
+        self, key: ObjectKey, old: T | None, new: T | None, part: Contribution | None
+    ) -> None:
+        kept = self._parts.pop(key, None)  # as it was added, whatever its sources are now
         self._swap(kept[1] if kept else None, part)
         if old is not None:
             self._detach(key, old)
@@ -120,7 +125,7 @@ class DependentTally(Tally[T]):
         return self._sums.get(group, _NOTHING)
 
     @override
-    def share(self, key: ObjectKey, obj: T) -> Vector:
+    def contribution(self, key: ObjectKey, obj: T) -> Vector:
         if self._marked:
             self._refresh(key)
         return self._parts[key][1].vector
@@ -132,21 +137,21 @@ class DependentTally(Tally[T]):
         return super().all()
 
     def mark(self, model: type[Object], key: ObjectKey) -> None:
-        """Note that an object has changed."""
+        """Mark what depends on an object that has changed."""
         self._mark(self._dependents.get((model, key), ()))
 
     def mark_kind(self, model: type[Object]) -> None:
-        """Note that any objects of a kind may have changed."""
+        """Mark what depends on any object of a kind."""
         for reference, keys in self._dependents.items():
             if reference[0] is model:
                 self._mark(keys)
 
     def mark_all(self) -> None:
-        """Note that any source may have changed."""
+        """Mark everything."""
         self._mark(self._parts)
 
     def refresh_one(self) -> bool:
-        """Compute one marked vector anew, before anybody waits for it; False if there is none."""
+        """Recompute one marked vector ahead of any read; returns False if none is marked."""
         while self._marked:
             group, keys = next(iter(self._marked.items()))
             if keys:

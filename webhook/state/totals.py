@@ -1,14 +1,15 @@
-"""TOTALS: the one table of sums that are kept at hand for decisions."""
+"""TOTALS: the table of all sums that are maintained for decisions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from webhook.api.meta import Object, ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.domain import health, profiles, quota, usage
 from webhook.domain.options import Options
+from webhook.domain.seeds import shoot_counts, usage
+from webhook.domain.shoots import cloud_profiles, quota
+from webhook.kube.meta import Object, ObjectKey
 
 T = TypeVar("T", bound=Object)
 Other = TypeVar("Other", bound=Object)
@@ -18,7 +19,7 @@ Reference: TypeAlias = tuple[type[Object], ObjectKey]
 
 
 class Reader(Protocol):
-    """Where a vector finds the settings and the other objects that it is computed from."""
+    """Gives a vector function the settings and other objects that it reads."""
 
     @property
     def options(self) -> Options: ...
@@ -26,16 +27,16 @@ class Reader(Protocol):
 
 
 def needs_nothing(_obj: Object) -> tuple[Reference, ...]:
-    """Say that a vector is computed from its own object alone."""
+    """Return no references: the vector is computed from its own object only."""
     return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Total(Generic[T]):
-    """Say which groups an object of a kind counts in, and with how much of each resource.
+    """The groups that objects of a kind count in, and how much of each resource they add.
 
     The functions must be pure. A vector that is computed from other objects names them in
-    `needs`; it is computed anew when one of them changes, and only then.
+    `needs`; it is recomputed when one of them changes, and only then.
     """
 
     name: str
@@ -46,11 +47,11 @@ class Total(Generic[T]):
 
 
 def _usage_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
-    return usage.of(shoot, reader.options.usage)
+    return usage.usage_of(shoot, reader.options.usage)
 
 
-SEED_USAGE: Final = Total("seed_usage", Shoot, usage.seeds, _usage_of_shoot)
-"""What the shoots of a seed use of it, by the seed's name; a shoot that moves counts on both."""
+SEED_USAGE: Final = Total("seed_usage", Shoot, usage.seeds_of, _usage_of_shoot)
+"""What shoots use of a seed, by the seed's name; a shoot that migrates counts on both seeds."""
 
 
 def _binding_of_shoot(shoot: Shoot) -> Iterable[str]:
@@ -62,20 +63,20 @@ def _cost_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
 
 
 def _profile_of_shoot(shoot: Shoot) -> Iterable[Reference]:
-    return filter(None, (profiles.reference(shoot.spec, shoot.namespace),))
+    return filter(None, (cloud_profiles.reference(shoot.spec, shoot.namespace),))
 
 
 QUOTA_USAGE: Final = Total(
     "quota_usage", Shoot, _binding_of_shoot, _cost_of_shoot, _profile_of_shoot
 )
-"""What the shoots of a binding cost of its quotas, by the binding."""
+"""What the shoots of a binding use of its quotas, by the binding."""
 
 
 def _health_of_shoot(shoot: Shoot, _reader: Reader) -> Vector:
-    return health.count(shoot)
+    return shoot_counts.vector_of(shoot)
 
 
-SEED_HEALTH: Final = Total("seed_health", Shoot, health.hosts, _health_of_shoot)
-"""How many shoots a seed carries and how many of them are ready, by the seed's name."""
+SEED_HEALTH: Final = Total("seed_health", Shoot, shoot_counts.seeds_of, _health_of_shoot)
+"""How many shoots a seed hosts and how many of them are ready, by the seed's name."""
 
 TOTALS: Final[tuple[Total[Any], ...]] = (SEED_USAGE, QUOTA_USAGE, SEED_HEALTH)
