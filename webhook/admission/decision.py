@@ -1,4 +1,4 @@
-"""The words of admission: requests, findings and decisions."""
+"""Admission requests, findings and decisions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from msgspec import UNSET
 
 from webhook.api import decode
 from webhook.api.kinds import Kind
-from webhook.api.meta import Draft, Object, ObjectKey, Raw
-from webhook.domain.pools import PoolKey
-from webhook.state.questions import Question
+from webhook.domain.pools.discovery import PoolKey
+from webhook.kube.meta import Draft, Object, ObjectKey, Raw
+from webhook.state.live_reads import LiveRead
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 Verdict: TypeAlias = Literal["allow", "mutate", "warn", "deny"]
@@ -25,18 +25,18 @@ NOT_SUPPORTED: Final = "NotSupported"
 TOO_LONG: Final = "TooLong"
 TYPE_INVALID: Final = "TypeInvalid"
 DENIED: Final = "Denied"
-"""Refused by the state of the landscape or by who asks, not by what the object says."""
+"""Denied because of other objects or of the user, not because of the object itself."""
 
-UNREADABLE: Final = (
+DECODE_ERRORS: Final = (
     msgspec.DecodeError,
     UnicodeDecodeError,
     RecursionError,
 )
-"""What decoding hostile bytes may raise; msgspec's ValidationError is a DecodeError."""
+"""What decoding arbitrary bytes may raise; msgspec's ValidationError is a DecodeError."""
 
 
 class UserInfo(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Who sent the request."""
+    """The user that sent the request."""
 
     username: str = ""
     uid: str = ""
@@ -45,7 +45,7 @@ class UserInfo(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Finding(NamedTuple):
-    """One objection to one field; not fatal, it is a warning."""
+    """One finding about one field: a denial if it is fatal, else a warning."""
 
     field: str
     message: str
@@ -87,30 +87,30 @@ class Finding(NamedTuple):
     def warning(cls, field: str, message: str) -> Self:
         return cls(field, message, INVALID, UNSET, False)
 
-    def softened(self) -> Self:
-        """Return the same objection as a warning."""
+    def as_warning(self) -> Self:
+        """Return the same finding as a warning."""
         return self._replace(fatal=False)
 
 
-Pair: TypeAlias = tuple[bytes | None, bytes | None]
-"""The bytes of the object that shall be stored, and of the one that is."""
+ObjectBytes: TypeAlias = tuple[bytes | None, bytes | None]
+"""The bytes of the new object and of the stored one."""
 
 
-class Read(NamedTuple):
-    """Objects that were read together with their review, whose bytes are cut out if wanted."""
+class DecodedObjects(NamedTuple):
+    """Objects that were decoded together with their review; `cut` returns their bytes."""
 
     new: Object | None
     old: Object | None
-    cut: Callable[[], Pair]
+    cut: Callable[[], ObjectBytes]
 
 
 class Request:
-    """One operation on one object, decoded as far as somebody reads it."""
+    """One operation on one object; the objects are decoded when they are read."""
 
     __slots__ = (
         "_cut", "_new", "_new_bytes", "_new_raw", "_old", "_old_bytes", "_old_is_readable",
-        "_old_raw", "dry_run", "has_object", "is_sound", "key", "kind", "operation", "subresource",
-        "uid", "user",
+        "_old_raw", "dry_run", "faults", "has_object", "is_shape_checked", "key", "kind",
+        "operation", "subresource", "uid", "user",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 -- an AdmissionReview has that many parts
@@ -125,7 +125,8 @@ class Request:
         dry_run: bool = False,
         new: bytes | None = None,
         old: bytes | None = None,
-        read: Read | None = None,
+        decoded: DecodedObjects | None = None,
+        faults: tuple[Finding, ...] = (),
     ) -> None:
         self.uid = uid
         self.kind = kind
@@ -134,6 +135,8 @@ class Request:
         self.subresource = subresource
         self.user = user
         self.dry_run = dry_run
+        self.faults = faults
+        """What exceeds the limits of JSON and is missing in the new object."""
         self._new_bytes = new
         self._old_bytes = old
         self._old_is_readable = old is not None
@@ -141,55 +144,55 @@ class Request:
         self._old: Object | None = None
         self._new_raw: Raw | None = None
         self._old_raw: Raw | None = None
-        self._cut: Callable[[], Pair] | None = None
+        self._cut: Callable[[], ObjectBytes] | None = None
         self.has_object = new is not None
-        self.is_sound = read is not None
-        """Whether the shape of the objects was judged already, and nothing found."""
-        if read is not None:
-            self._new, self._old, self._cut = read
-            self.has_object = read.new is not None
+        self.is_shape_checked = decoded is not None
+        """Whether the shape of the objects was checked already, without a finding."""
+        if decoded is not None:
+            self._new, self._old, self._cut = decoded
+            self.has_object = decoded.new is not None
 
     @property
     def object_bytes(self) -> bytes | None:
         return self._bytes()[0]
 
-    def _bytes(self) -> Pair:
+    def _bytes(self) -> ObjectBytes:
         if self._cut is not None:
             self._new_bytes, self._old_bytes = self._cut()
             self._cut = None
         return self._new_bytes, self._old_bytes
 
     def object_as(self, model: type[M]) -> M:
-        """Read the object that shall be stored; raises one of UNREADABLE if it does not decode."""
+        """Decode the new object; raises one of DECODE_ERRORS if that fails."""
         found = self._new
         if found is None:
             found = self._new = decode.decode(model, self._bytes()[0] or b"{}")
         return found  # type: ignore[return-value]  # a request has one kind, hence one model
 
     def old_as(self, model: type[M]) -> M | None:
-        """Read the stored object; None where there is none, or none that can be read.
+        """Decode the stored object; None if there is none, or none that can be decoded.
 
-        Whoever mends an object that was stored before its rules existed must get through.
+        An update that repairs an object stored before its schema existed must be allowed.
         """
         if self._old is None and self._old_is_readable:
             try:
                 self._old = decode.decode(model, self._old_bytes or b"")
-            except UNREADABLE:
+            except DECODE_ERRORS:
                 self._old_is_readable = False
         return self._old  # type: ignore[return-value]  # as above
 
     def raw(self) -> Raw:
-        """Read the object with every field, known or not."""
+        """Return the new object with every field, known or not."""
         if self._new_raw is None:
             self._new_raw = _mapping(self._bytes()[0])
         return self._new_raw
 
     def old_raw(self) -> Raw | None:
-        """Read the stored object with every field; None where there is none that can be read."""
+        """Return the stored object with every field; None if there is none that can be decoded."""
         if self._old_raw is None and (old := self._bytes()[1]) is not None:
             try:
                 self._old_raw = _mapping(old)
-            except UNREADABLE:
+            except DECODE_ERRORS:
                 return None
         return self._old_raw
 
@@ -208,7 +211,7 @@ class Request:
         )
 
     def draft(self) -> Draft:
-        """Give a copy of the object that mutators may edit."""
+        """Return a copy of the new object that mutators may edit."""
         return _mapping(self._bytes()[0])
 
 
@@ -216,8 +219,8 @@ def _mapping(data: bytes | None) -> Draft:
     return msgspec.json.decode(data, type=dict[str, Any]) if data else {}
 
 
-class Outcome(NamedTuple):
-    """What one policy said to one request."""
+class PolicyOutcome(NamedTuple):
+    """The verdict of one policy on one request."""
 
     policy: str
     verdict: Verdict
@@ -225,12 +228,12 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer to a request: objections, warnings, and the patch that mutators ask for."""
+    """The decision on a request: findings, warnings, and the patch of the mutators."""
 
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
     patch: tuple[Mapping[str, Any], ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[PolicyOutcome, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -238,56 +241,56 @@ class Decision:
 
     @property
     def audit(self) -> dict[str, str]:
-        """Annotations for the audit log: the policies that said anything, and what."""
-        said: dict[str, str] = {}
+        """Annotations for the audit log: the policies with a verdict other than allow."""
+        annotations: dict[str, str] = {}
         for policy, verdict in self.outcomes:
             if verdict != "allow":
                 fields = ", ".join(
                     finding.field for finding in self.findings if finding.policy == policy
                 )
-                said[policy] = f"{verdict}: {fields}"[:1024] if fields else verdict
-        return said
+                annotations[policy] = f"{verdict}: {fields}"[:1024] if fields else verdict
+        return annotations
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What the snapshot lacks: the edge finds it out, each thing once, and asks again."""
+    """Live reads that the decision needs: the caller does each once and decides again."""
 
-    questions: tuple[Question, ...]
+    live_reads: tuple[LiveRead, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A number of machines that may be had only as far as a pool's permits or its maximum go.
+    """A number of machines that is limited by the permits or the maximum of a pool.
 
-    The edge takes it by compare-and-swap on the pool's record, and finishes the decision with what
-    it got; on dry-run it takes nothing.
+    The caller takes it by compare-and-swap on the pool's record, and completes the decision with
+    the number it got; on dry-run it takes nothing.
     """
 
     pool: PoolKey
     deployment: str
-    """The MachineDeployment whose replicas are meant, or whose set is."""
+    """The MachineDeployment that is scaled, or that owns the MachineSet."""
     uid: str
-    """The MachineSet whose size is meant; empty for the MachineDeployment itself."""
+    """The MachineSet that is scaled; empty for the MachineDeployment itself."""
     old: int
-    """What there is now, 0 for what is being made."""
+    """The present number of replicas, 0 on creation."""
     size: int
-    """What is asked for."""
+    """The requested number of replicas."""
     version: str = ""
-    """The version of the object that the write replaces."""
+    """The resource version of the object that the write replaces."""
     policy: str = ""
-    besides: Decision = Decision()
-    """What else was decided about the same request."""
+    decision: Decision = Decision()
+    """The decision on the rest of the request."""
 
-    def given(self, size: int) -> Decision:
-        """Finish the decision with what was got, which may be less than was asked for."""
-        decided = self.besides
+    def complete(self, size: int) -> Decision:
+        """Return the decision with the number of replicas that was granted."""
+        decision = self.decision
         if size == self.size:
-            return decided
-        # `add` sets a member whether or not it is there.
+            return decision
+        # `add` sets a member whether or not it exists.
         patch = {"op": "add", "path": "/spec/replicas", "value": size}
         outcomes = tuple(
-            Outcome(self.policy, "mutate") if outcome.policy == self.policy else outcome
-            for outcome in decided.outcomes
+            PolicyOutcome(self.policy, "mutate") if outcome.policy == self.policy else outcome
+            for outcome in decision.outcomes
         )
-        return Decision(decided.findings, decided.warnings, (*decided.patch, patch), outcomes)
+        return Decision(decision.findings, decision.warnings, (*decision.patch, patch), outcomes)

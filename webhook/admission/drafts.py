@@ -1,12 +1,12 @@
-"""Edit drafts: fill what is absent and leave what somebody chose."""
+"""Helpers to edit drafts: set fields that are absent and keep those that are set."""
 
 from typing import Any
 
-from webhook.api.meta import Draft
+from webhook.kube.meta import Draft
 
 
 def section(draft: Draft, *path: str) -> Draft:
-    """Return the object at a path; one that is absent or null is made."""
+    """Return the object at a path; one that is absent or null is created."""
     for key in path:
         found = draft.get(key)
         if not isinstance(found, dict):
@@ -16,13 +16,13 @@ def section(draft: Draft, *path: str) -> Draft:
 
 
 def default(draft: Draft, key: str, value: Any) -> None:
-    """Set a value where there is none; an empty text counts as none."""
+    """Set a value where there is none; an empty string counts as none."""
     if draft.get(key) in (None, ""):
         draft[key] = value
 
 
 def default_absent(draft: Draft, key: str, value: Any) -> None:
-    """Set a value where there is none; an empty text is left to the rules, which refuse it."""
+    """Set a value where there is none; an empty string stays, for the validators to reject."""
     if draft.get(key) is None:
         draft[key] = value
 

@@ -1,4 +1,4 @@
-"""Run the policies that a request concerns and put what they say into one decision."""
+"""Run the policies that match a request and combine their findings into one decision."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -6,191 +6,217 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.admission import structure
+from webhook.admission import json_limits
 from webhook.admission.decision import (
+    DECODE_ERRORS,
     TYPE_INVALID,
-    UNREADABLE,
     Decision,
     Finding,
     Grant,
     Needs,
-    Outcome,
+    PolicyOutcome,
     Request,
     Verdict,
 )
-from webhook.admission.letting_go import only_loses_finalizers
+from webhook.admission.finalizers import finalizers_only
 from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
-from webhook.api import decode, patches
+from webhook.api import decode
 from webhook.api.kinds import Kind
-from webhook.api.meta import Object, Raw
+from webhook.domain.features import ALL_FEATURES, Feature, has_policy
 from webhook.domain.options import Mode
+from webhook.kube import patches
+from webhook.kube.meta import Object
 from webhook.state.snapshot import Snapshot
 
 SHAPE: Final = "shape"
-"""The name under which faults of type and shape are reported; they belong to no one policy."""
+"""The policy name for findings of type and shape, which belong to no single policy."""
 
 _ALLOWED: Final = Decision()
 _CONTROLLERS: Final = ("system:serviceaccount:", "system:kube-", "gardener.cloud:system:")
-"""How the names of controllers begin, gardenlets included."""
+"""Prefixes of the user names of controllers, gardenlets included."""
 
-Active: TypeAlias = list[tuple[Policy, Mode]]
+ActivePolicies: TypeAlias = list[tuple[Policy, Mode]]
 
 
-class Row(NamedTuple):
+class PolicyGroup(NamedTuple):
     """The policies for one kind, operation and subresource."""
 
     policies: tuple[Policy, ...]
     allowed: Decision
-    """What is answered if the policies in their own modes have no objection."""
-    usual: Active
-    """The policies with the modes of their own rows."""
+    """The decision if the policies in their default modes have no finding."""
+    default: ActivePolicies
+    """The policies with their default modes."""
 
 
-class Table:
-    """Policies, found by what a request is about."""
+class PolicyTable:
+    """Policies, found by kind, operation and subresource of a request."""
 
     def __init__(self, policies: Iterable[Policy]) -> None:
         self.policies = tuple(policies)
-        self._mutators = _rows(policy for policy in self.policies if policy.mutate is not None)
-        self._validators = _rows(policy for policy in self.policies if policy.validate is not None)
+        self._mutators = _groups(policy for policy in self.policies if policy.mutate is not None)
+        self._validators = _groups(
+            policy for policy in self.policies if policy.validate is not None
+        )
 
     def mutate(self, request: Request, snapshot: Snapshot) -> Decision | Needs | Grant:
-        """Let the mutators edit one draft; the patch is what they changed.
+        """Run the mutators on one draft; the patch is what they changed.
 
-        What cannot be read is left as it is: the validators say what is wrong with it. A mutator
-        may ask for one thing that is exclusive; the rest of the decision then waits for it.
+        An object that cannot be decoded is not mutated: the validators report what is wrong with
+        it. If a mutator needs a Grant, that is returned with the rest of the decision.
         """
-        row = _find(self._mutators, request)
-        if row is None or not request.has_object or only_loses_finalizers(request):
+        group = _find(self._mutators, request)
+        if group is None or not request.has_object or finalizers_only(request):
             return _ALLOWED
-        active = _active(row, request, snapshot)
-        if not active or any(_shape_faults(request)):
+        active = _active(group, request, snapshot)
+        if not active:
             return _ALLOWED
+        if any(_shape_faults(request)):
+            return self._unmutated(request, active)
         raw, draft = request.raw(), request.draft()
         operations: list[patches.Operation] = []
         warnings: list[str] = []
-        outcomes: list[Outcome] = []
+        outcomes: list[PolicyOutcome] = []
         grant: Grant | None = None
         for policy, mode in active:
-            edited = draft if mode == "deny" else _apply(raw, operations)
-            said = policy.mutate(edited, request, snapshot) if policy.mutate else None
-            if isinstance(said, Grant):
-                grant = replace(said, policy=policy.name) if mode == "deny" else grant
-                said = () if mode == "deny" else (f"{policy.name}: would ask the pool for room",)
-            warnings.extend(said or ())
+            edited = draft if mode == "deny" else patches.apply(raw, operations)
+            result = policy.mutate(edited, request, snapshot) if policy.mutate else None
+            if isinstance(result, Grant):
+                if mode == "deny":
+                    grant, result = replace(result, policy=policy.name), None
+                else:
+                    result = (f"{policy.name}: would request permits from the pool",)
+            warnings.extend(result or ())
             changes = patches.diff(raw, edited)
             changed: Verdict = "mutate" if mode == "deny" else "warn"
-            outcomes.append(Outcome(policy.name, changed if changes != operations else "allow"))
+            outcomes.append(
+                PolicyOutcome(policy.name, changed if changes != operations else "allow")
+            )
+            # In mode warn a mutator changes nothing; the warning lists what it would set.
             if mode == "deny":
                 operations = changes
             elif changes != operations:
                 warnings.append(_would_set(policy, changes))
-        if snapshot.questions:
-            return Needs(tuple(snapshot.questions))
+        if snapshot.live_reads:
+            return Needs(tuple(snapshot.live_reads))
         decision = Decision((), tuple(warnings), tuple(operations), tuple(outcomes))
-        decision = _told(decision, request, snapshot)
-        return decision if grant is None else replace(grant, besides=decision)
+        decision = _without_unread_warnings(decision, request, snapshot)
+        return decision if grant is None else replace(grant, decision=decision)
+
+    def _unmutated(self, request: Request, active: ActivePolicies) -> Decision:
+        """Allow an object that cannot be decoded if validators reject it; else reject its depth."""
+        if _find(self._validators, request) is not None:
+            return _ALLOWED
+        exceeded = _exceeded_limits(request)
+        return _malformed(exceeded, active) if exceeded else _ALLOWED
 
     def validate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
-        """Collect every objection of every validator."""
-        row = _find(self._validators, request)
-        if row is None:
+        """Run the validators and collect all their findings."""
+        group = _find(self._validators, request)
+        if group is None:
             return _ALLOWED
-        active = _asked(row, request, snapshot)
-        if request.has_object and active and not request.is_sound:
+        active = _active_validators(group, request, snapshot)
+        if request.has_object and active and not request.is_shape_checked:
             faults = tuple(_shape_faults(request))
             if faults:
-                return _told(_misshapen(faults, active), request, snapshot)
+                return _without_unread_warnings(_malformed(faults, active), request, snapshot)
         findings: list[Finding] = []
         for policy, mode in active:
             if policy.validate is not None:
                 for finding in policy.validate(request, snapshot):
-                    findings.append(_stamped(finding, policy.name, mode))  # noqa: PERF401 -- faster
-        if snapshot.questions:
-            return Needs(tuple(snapshot.questions))
-        if not findings and active is row.usual:
-            return row.allowed
-        return _told(_judged(findings, active), request, snapshot)
+                    findings.append(_attributed(finding, policy.name, mode))  # noqa: PERF401 -- faster
+        if snapshot.live_reads:
+            return Needs(tuple(snapshot.live_reads))
+        if not findings and active is group.default:
+            return group.allowed
+        return _without_unread_warnings(_combined(findings, active), request, snapshot)
 
 
-def _rows(policies: Iterable[Policy]) -> Mapping[tuple[type[Object], str, str], Row]:
+def _groups(policies: Iterable[Policy]) -> Mapping[tuple[type[Object], str, str], PolicyGroup]:
     found: dict[tuple[type[Object], str, str], list[Policy]] = {}
     for policy in policies:
         for model in policy.models:
             for operation in policy.operations:
                 for subresource in policy.subresources:
                     found.setdefault((model, operation, subresource), []).append(policy)
-    return {key: _row(policies) for key, policies in found.items()}
+    return {key: _group(policies) for key, policies in found.items()}
 
 
-def _row(policies: list[Policy]) -> Row:
-    usual: Active = [(policy, policy.mode) for policy in policies if policy.mode != "off"]
-    allowed = Decision(outcomes=tuple(Outcome(policy.name, "allow") for policy, _ in usual))
-    return Row(tuple(policies), allowed, usual)
+def _group(policies: list[Policy]) -> PolicyGroup:
+    default: ActivePolicies = [(policy, policy.mode) for policy in policies if policy.mode != "off"]
+    allowed = Decision(outcomes=tuple(PolicyOutcome(policy.name, "allow") for policy, _ in default))
+    return PolicyGroup(tuple(policies), allowed, default)
 
 
-def _find(rows: Mapping[tuple[type[Object], str, str], Row], request: Request) -> Row | None:
+def _find(
+    groups: Mapping[tuple[type[Object], str, str], PolicyGroup], request: Request
+) -> PolicyGroup | None:
     kind = request.kind
     if kind is None:
         return None
-    return rows.get((kind.model, request.operation, request.subresource))
+    return groups.get((kind.model, request.operation, request.subresource))
 
 
-def _active(row: Row, request: Request, snapshot: Snapshot) -> Active:
+def _active(group: PolicyGroup, request: Request, snapshot: Snapshot) -> ActivePolicies:
     options, namespace = snapshot.options, request.key.namespace
-    if options.admission.is_usual and not options.beside_gardener:
-        return row.usual
+    if options.admission.has_default_modes and not options.beside_gardener:
+        return group.default
     mode_of, beside = options.admission.mode, options.beside_gardener
     return [
         (policy, mode)
-        for policy in row.policies
+        for policy in group.policies
         if (policy.beside_gardener or not beside)
         and (mode := mode_of(policy.name, namespace, policy.mode)) != "off"
     ]
 
 
-def _asked(row: Row, request: Request, snapshot: Snapshot) -> Active:
-    """Ask nobody about letting go of an object, but policies that are there for it."""
-    active = _active(row, request, snapshot)
-    if request.operation == "UPDATE" and only_loses_finalizers(request):
-        return [(policy, mode) for policy, mode in active if policy.lets_go]
+def _active_validators(group: PolicyGroup, request: Request, snapshot: Snapshot) -> ActivePolicies:
+    """Return the active policies; if only finalizers are removed, those that validate them."""
+    active = _active(group, request, snapshot)
+    if request.operation == "UPDATE" and finalizers_only(request):
+        return [(policy, mode) for policy, mode in active if policy.validates_finalizers]
     return active
 
 
-def _told(decision: Decision, request: Request, snapshot: Snapshot) -> Decision:
-    """Leave warnings out that nobody would read; what was found is counted all the same."""
+def _without_unread_warnings(decision: Decision, request: Request, snapshot: Snapshot) -> Decision:
+    """Drop warnings that nobody would read; the findings stay, for metrics and audit."""
     if decision.warnings and _is_quiet(request, snapshot):
         return replace(decision, warnings=())
     return decision
 
 
 def _is_quiet(request: Request, snapshot: Snapshot) -> bool:
-    """Tell whether a controller writes, or a status: a warning would only fill Gardener's logs."""
+    """Return whether warnings would only fill logs: those of Gardener's controllers."""
     if not snapshot.options.beside_gardener:
         return False
     return request.subresource == "status" or request.user.username.startswith(_CONTROLLERS)
 
 
 def _shape_faults(request: Request) -> Iterator[Finding]:
-    """Say why the object cannot be read at all, field by field."""
+    """Yield why the object cannot be decoded, field by field."""
     kind, data = request.kind, request.object_bytes
-    if kind is None or data is None or request.is_sound:
+    if kind is None or data is None or request.is_shape_checked:
         return
-    odd = structure.faults(data) if structure.is_suspect(data) else ()
-    if odd:
-        yield from odd
+    if exceeded := _exceeded_limits(request):
+        yield from exceeded
         return
     try:
         request.object_as(kind.model)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         yield from _type_faults(kind, request) or (_unreadable(error),)
+
+
+def _exceeded_limits(request: Request) -> tuple[Finding, ...]:
+    data = request.object_bytes
+    if request.faults or data is None:
+        return request.faults
+    return json_limits.faults(data) if json_limits.is_suspect(data) else ()
 
 
 def _type_faults(kind: Kind, request: Request) -> list[Finding]:
     try:
-        faults = decode.faults(kind, request.raw())
-    except UNREADABLE as error:
+        faults = decode.malformed_fields(kind, request.raw())
+    except DECODE_ERRORS as error:
         return [_unreadable(error)]
     return [Finding(fault.path, fault.message, TYPE_INVALID) for fault in faults]
 
@@ -199,17 +225,17 @@ def _unreadable(error: Exception) -> Finding:
     return Finding("", f"cannot be read: {error}", TYPE_INVALID)
 
 
-def _stamped(finding: Finding, policy: str, mode: Mode) -> Finding:
+def _attributed(finding: Finding, policy: str, mode: Mode) -> Finding:
     return finding._replace(policy=policy, fatal=finding.fatal and mode == "deny")
 
 
-def _misshapen(faults: tuple[Finding, ...], active: Active) -> Decision:
-    """Refuse what cannot be read as strictly as the strictest policy that would have read it."""
+def _malformed(faults: tuple[Finding, ...], active: ActivePolicies) -> Decision:
+    """Reject an object that cannot be decoded in the strictest mode of the active policies."""
     mode: Mode = "deny" if any(mode == "deny" for _, mode in active) else "warn"
-    return _judged([_stamped(fault, SHAPE, mode) for fault in faults], [])
+    return _combined([_attributed(fault, SHAPE, mode) for fault in faults], [])
 
 
-def _judged(findings: list[Finding], active: Active) -> Decision:
+def _combined(findings: list[Finding], active: ActivePolicies) -> Decision:
     verdicts: dict[str, Verdict] = {policy.name: "allow" for policy, _ in active}
     for finding in findings:
         if verdicts.get(finding.policy) != "deny":
@@ -218,7 +244,7 @@ def _judged(findings: list[Finding], active: Active) -> Decision:
         tuple(findings),
         tuple(_as_warning(finding) for finding in findings if not finding.fatal),
         (),
-        tuple(Outcome(policy, verdict) for policy, verdict in verdicts.items()),
+        tuple(PolicyOutcome(policy, verdict) for policy, verdict in verdicts.items()),
     )
 
 
@@ -232,39 +258,34 @@ def _would_set(policy: Policy, operations: Iterable[Mapping[str, Any]]) -> str:
     return f"{policy.name}: would set {fields}"
 
 
-def _apply(raw: Raw, operations: Iterable[Mapping[str, Any]]) -> Any:
-    return patches.apply(raw, operations)
+TABLE: Final = PolicyTable(POLICIES)
 
 
-TABLE: Final = Table(POLICIES)
+def table_of(chosen: frozenset[Feature]) -> PolicyTable:
+    """Return the policies of the chosen features; others may read kinds that are not watched."""
+    if chosen == ALL_FEATURES:
+        return TABLE
+    return PolicyTable(policy for policy in POLICIES if has_policy(chosen, policy.name))
 
 
-def mutate(request: Request, snapshot: Snapshot) -> Decision | Needs | Grant:
-    """Default what the request leaves open."""
-    return TABLE.mutate(request, snapshot)
-
-
-def validate(request: Request, snapshot: Snapshot) -> Decision | Needs:
-    """Judge the request as it would be stored."""
-    return TABLE.validate(request, snapshot)
-
-
-def decide(request: Request, snapshot: Snapshot, table: Table = TABLE) -> Decision | Needs:
-    """Do both halves at once, as an API server would: the validators judge what mutators made."""
-    first = table.mutate(request, snapshot)
-    if isinstance(first, Grant):
-        # Nobody can take anything here: what is wished for is taken as given.
-        first = first.given(first.size)
-    if isinstance(first, Needs):
-        return first
-    if first.patch:
-        request = request.with_object(msgspec.json.encode(_apply(request.raw(), first.patch)))
-    second = table.validate(request, snapshot)
-    if isinstance(second, Needs):
-        return second
+def decide(request: Request, snapshot: Snapshot, table: PolicyTable = TABLE) -> Decision | Needs:
+    """Mutate, then validate the mutated object, as an API server would."""
+    mutated = table.mutate(request, snapshot)
+    if isinstance(mutated, Grant):
+        # No permits are taken here: the requested number counts as granted.
+        mutated = mutated.complete(mutated.size)
+    if isinstance(mutated, Needs):
+        return mutated
+    if mutated.patch:
+        request = request.with_object(
+            msgspec.json.encode(patches.apply(request.raw(), mutated.patch))
+        )
+    validated = table.validate(request, snapshot)
+    if isinstance(validated, Needs):
+        return validated
     return Decision(
-        second.findings,
-        first.warnings + second.warnings,
-        first.patch,
-        first.outcomes + second.outcomes,
+        validated.findings,
+        mutated.warnings + validated.warnings,
+        mutated.patch,
+        mutated.outcomes + validated.outcomes,
     )

@@ -1,24 +1,24 @@
-"""What a policy is: a row of the table, and the two kinds of functions that it may name."""
+"""Policy: a row of the table of policies, with its mutator and validator."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from webhook.admission.decision import Finding, Grant, Operation, Request
-from webhook.api.meta import Draft, Object
-from webhook.domain.options import Failure, Mode
+from webhook.domain.options import FailurePolicy, Mode
+from webhook.kube.meta import Draft, Object
 from webhook.state.snapshot import Snapshot
 
 Mutator: TypeAlias = Callable[[Draft, Request, Snapshot], Iterable[str] | Grant | None]
-"""Edits the one shared draft; what it returns are warnings, or what it would have to take."""
+"""Edits the shared draft; returns warnings, or a Grant that it needs."""
 
 Validator: TypeAlias = Callable[[Request, Snapshot], Iterable[Finding]]
-"""Yields every objection, not the first."""
+"""Yields every finding, not only the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """One row of the table: what is judged, when, by which function."""
+    """One row of the table: kinds, operations, and the functions that mutate or validate them."""
 
     name: str
     models: tuple[type[Object], ...]
@@ -26,16 +26,19 @@ class Policy:
     mutate: Mutator | None = None
     validate: Validator | None = None
     subresources: tuple[str, ...] = ("",)
-    label: str = ""
-    """Where set, only namespaces with this label are of interest, and every write there is:
-    the answer depends on what we know and not only on what the write changes."""
-    failure: Failure = "Ignore"
+    namespace_label: str = ""
+    """Where set, only namespaces with this label match, and every write there does: the decision
+    depends on other objects and not only on what the write changes."""
+    failure: FailurePolicy = "Ignore"
     why: str
-    takes: bool = False
-    """Whether it may ask for a Grant, which writes, though not on dry-run."""
-    lets_go: bool = False
-    """Whether it judges changes of finalizers too, which pass without a question otherwise."""
-    changes: str = ""
-    """Where set, only writes that change this number of the spec are of interest."""
+    """The reason for the failure policy."""
+    has_side_effects: bool = False
+    """Whether it may return a Grant, which is written, though not on dry-run."""
+    validates_finalizers: bool = False
+    """Whether it also runs for updates that only remove finalizers."""
+    changed_field: str = ""
+    """Where set, only writes that change this number of the spec match."""
     beside_gardener: bool = False
+    """Whether it also runs beside a Gardener, whose own admission does the rest there."""
     mode: Mode = "deny"
+    """The default mode."""

@@ -1,4 +1,4 @@
-"""Decisions on the wire: the response of an AdmissionReview v1, and what kubectl prints of it."""
+"""Encode decisions as responses of an AdmissionReview v1, which kubectl prints by field."""
 
 import base64
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from webhook.admission.decision import (
     Finding,
     Request,
 )
-from webhook.api import fielderrors
+from webhook.kube import fielderrors
 
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
@@ -44,7 +44,7 @@ _CAUSES: Final = {
 
 
 def encode(request: Request, decision: Decision) -> bytes:
-    """Write the answer to a review."""
+    """Encode the response to a review."""
     uid = msgspec.json.encode(request.uid)
     if not decision.findings and not decision.patch and not decision.warnings:
         return b"".join((_HEAD, uid, _ALLOW))
@@ -63,9 +63,9 @@ def encode(request: Request, decision: Decision) -> bytes:
 
 
 def status(request: Request, decision: Decision) -> dict[str, Any]:
-    """Write a refusal as Kubernetes writes one, so that kubectl prints a line for each field.
+    """Return a denial as a Kubernetes Status, so that kubectl prints a line for each field.
 
-    422 where the object is at fault; 403 where only the landscape or the caller is in the way.
+    The code is 422 if the object is invalid, 403 if only other objects or the user forbid it.
     """
     fatal = [finding for finding in decision.findings if finding.fatal]
     denied = all(finding.reason == DENIED for finding in fatal)
@@ -85,12 +85,12 @@ def status(request: Request, decision: Decision) -> dict[str, Any]:
 
 
 def describe(finding: Finding) -> str:
-    """Write one objection as Kubernetes writes field errors."""
+    """Format one finding like a Kubernetes field error."""
     return f"{finding.field}: {_body(finding)}" if finding.field else finding.message
 
 
 def limit_warnings(warnings: Iterable[str]) -> Iterable[str]:
-    """Keep warnings within what an API server passes on: 256 characters each, 4096 together."""
+    """Limit warnings to what API servers pass on: 256 characters each, 4096 together."""
     left = MAX_WARNINGS
     lines = list(dict.fromkeys(_one_line(text) for text in warnings))
     for number, text in enumerate(lines):
@@ -121,11 +121,11 @@ def _causes(findings: list[Finding]) -> Iterable[dict[str, str]]:
 
 
 def _message(findings: list[Finding]) -> str:
-    """Name each policy once, with what it objects to; kubectl shows this where it has no causes."""
+    """List the findings by policy; kubectl shows this text if there are no causes."""
     by_policy: dict[str, list[str]] = {}
     for finding in findings[:MAX_CAUSES]:
         by_policy.setdefault(finding.policy, []).append(describe(finding))
-    return "; ".join(f"{policy}: {'; '.join(said)}" for policy, said in by_policy.items())
+    return "; ".join(f"{policy}: {'; '.join(texts)}" for policy, texts in by_policy.items())
 
 
 def _body(finding: Finding) -> str:

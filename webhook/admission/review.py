@@ -1,4 +1,4 @@
-"""Requests on the wire: the bytes of an AdmissionReview v1, read as far as a decision needs."""
+"""Decode AdmissionReview v1 requests, as far as a decision needs them."""
 
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -6,35 +6,44 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from webhook.admission import structure
-from webhook.admission.decision import UNREADABLE, Operation, Pair, Read, Request, UserInfo
+from webhook.admission import json_limits
+from webhook.admission.decision import (
+    DECODE_ERRORS,
+    DecodedObjects,
+    Finding,
+    ObjectBytes,
+    Operation,
+    Request,
+    UserInfo,
+)
 from webhook.admission.response import API_VERSION, KIND
 from webhook.api import kinds
 from webhook.api.kinds import Kind
-from webhook.api.meta import Object, ObjectKey
+from webhook.kube.meta import Object, ObjectKey
+from webhook.kube.nesting import decode_shallow
 
 _NULL: Final = Raw(b"null")
 _RESOURCE: Final = b'"resource":{'
-_FIRST_WORDS: Final = 1024
+_RESOURCE_WITHIN: Final = 1024
 _LONGEST_RESOURCE: Final = 512
 
 
 class ReviewError(ValueError):
-    """A body that is no AdmissionReview v1; the message says why in one sentence."""
+    """A body that is not an AdmissionReview v1; the message is one sentence."""
 
 
-class _Named(msgspec.Struct, frozen=True, gc=False):
+class _Resource(msgspec.Struct, frozen=True, gc=False):
     group: str = ""
     version: str = ""
     kind: str = ""
     resource: str = ""
 
 
-class _Asked(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class _Request(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     uid: str
     operation: Operation
-    resource: _Named
-    kind: _Named = _Named()
+    resource: _Resource
+    kind: _Resource = _Resource()
     sub_resource: str = ""
     name: str = ""
     namespace: str = ""
@@ -47,7 +56,7 @@ class _Asked(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class _Review(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     api_version: str = ""
     kind: str = ""
-    request: _Asked | None = None
+    request: _Request | None = None
 
 
 _decoder: Final = msgspec.json.Decoder(_Review)
@@ -56,66 +65,93 @@ _OBJECTS: Final = ("object", "oldObject")
 
 
 def decode(body: bytes) -> Request:
-    """Read a review; what is wrong with the object inside it is left to the decision."""
-    asked = _read(body)
+    """Decode a review; errors in the object itself are left to the decision."""
+    is_deep = json_limits.is_deep(body, json_limits.MAX_DECODED)
+    request = _read(body)
     kind = kinds.find_resource(
-        asked.resource.group, asked.resource.version, asked.resource.resource
+        request.resource.group, request.resource.version, request.resource.resource
     )
-    new, old = _bytes(asked.object), _bytes(asked.old_object)
+    new, old = _bytes(request.object), _bytes(request.old_object)
     _check_envelope(body, len(new or b"") + len(old or b""))
+    faults: tuple[Finding, ...] = ()
+    if is_deep:
+        new, old, faults = _prune(new, old)
     return Request(
-        uid=asked.uid,
+        uid=request.uid,
         kind=kind,
-        operation=asked.operation,
-        key=ObjectKey(asked.namespace, asked.name or _name_in(new or old)),
-        subresource=asked.sub_resource,
-        user=asked.user_info,
-        dry_run=bool(asked.dry_run),
+        operation=request.operation,
+        key=ObjectKey(request.namespace, request.name or _name_in(new or old)),
+        subresource=request.sub_resource,
+        user=request.user_info,
+        dry_run=bool(request.dry_run),
         new=new,
         old=old,
+        faults=faults,
+    )
+
+
+def _prune(new: bytes | None, old: bytes | None) -> tuple[*ObjectBytes, tuple[Finding, ...]]:
+    """Return objects that can be decoded, and the faults of the new one.
+
+    The stored object has no faults: it may be deleted, and an update may repair it.
+    """
+    stored = json_limits.prune(old) if old is not None else None
+    given = json_limits.prune(new) if new is not None else None
+    if new and given and stored and given.removed != stored.removed:
+        # What differs only in its depths still differs, and is no removal of finalizers.
+        given = json_limits.prune(new, b"{}")
+    return (
+        given.data if given is not None else None,
+        stored.data if stored is not None else None,
+        given.faults if given is not None else (),
     )
 
 
 def decode_whole(body: bytes) -> Request:
-    """Read a review and the objects in it in one pass, for those who hardly want their bytes.
+    """Decode a review and its objects in one pass; the bytes of the objects are cut on demand.
 
-    Where anything is odd about a review, it is read step by step as `decode` does.
+    A review that is unusual in any way is decoded step by step as `decode` does.
     """
     kind = _kind_in(body)
-    if kind is None or not body.isascii() or structure.is_suspect(_new_part(body)):
+    if kind is None or not body.isascii() or json_limits.is_suspect(_new_part(body)):
         return decode(body)
     try:
         review = _whole(kind.model).decode(body)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return decode(body)
-    asked = review.request
-    if asked is None or not asked.name or not _is_about(asked, kind) or not _is_review(review):
+    request = review.request
+    if (
+        request is None
+        or not request.name
+        or not _is_about(request, kind)
+        or not _is_review(review)
+    ):
         return decode(body)
     return Request(
-        uid=asked.uid,
+        uid=request.uid,
         kind=kind,
-        operation=asked.operation,
-        key=ObjectKey(asked.namespace, asked.name),
-        subresource=asked.sub_resource,
-        user=asked.user_info,
-        dry_run=bool(asked.dry_run),
-        read=Read(asked.object, asked.old_object, lambda: _cut(body)),
+        operation=request.operation,
+        key=ObjectKey(request.namespace, request.name),
+        subresource=request.sub_resource,
+        user=request.user_info,
+        dry_run=bool(request.dry_run),
+        decoded=DecodedObjects(request.object, request.old_object, lambda: _cut(body)),
     )
 
 
 def _new_part(body: bytes) -> bytes:
-    """Leave out the stored object, which API servers write behind the new one.
+    """Return the body without the stored object, which API servers write after the new one.
 
-    No text inside either object can look like the key that parts them, as quotes in texts are
-    escaped; if a key of an object does, at most less is left out.
+    No string in either object can look like the key between them, as quotes in strings are escaped.
+    If a key inside an object does, only less is cut off.
     """
     new, old = body.find(b'"object":'), body.rfind(b',"oldObject":')
     return body[:old] if 0 <= new < old else body
 
 
 def _kind_in(body: bytes) -> Kind | None:
-    """Guess the kind from the first words; whether that is right is seen later."""
-    start = body.find(_RESOURCE, 0, _FIRST_WORDS)
+    """Guess the kind from the beginning of the body; the caller checks it after decoding."""
+    start = body.find(_RESOURCE, 0, _RESOURCE_WITHIN)
     end = body.find(b"}", start, start + _LONGEST_RESOURCE)
     return _guess(body[start + len(_RESOURCE) - 1 : end + 1]) if 0 <= start < end else None
 
@@ -123,29 +159,31 @@ def _kind_in(body: bytes) -> Kind | None:
 @lru_cache(maxsize=256)
 def _guess(resource: bytes) -> Kind | None:
     try:
-        named = msgspec.json.decode(resource, type=_Named)
-    except UNREADABLE:
+        found = msgspec.json.decode(resource, type=_Resource)
+    except DECODE_ERRORS:
         return None
-    return kinds.find_resource(named.group, named.version, named.resource)
+    return kinds.find_resource(found.group, found.version, found.resource)
 
 
 @cache
 def _whole(model: type[Object]) -> msgspec.json.Decoder[Any]:
-    """Make a reader of reviews of one kind."""
+    """Return a decoder for reviews of one kind."""
     optional = model | None
     fields = [("object", optional, None), ("old_object", optional, None)]
-    base = (_Asked,)
-    asked = msgspec.defstruct("_Asked", fields, bases=base, frozen=True, gc=False, rename="camel")
-    inner = [("request", asked | None, None)]
+    base = (_Request,)
+    request = msgspec.defstruct(
+        "_Request", fields, bases=base, frozen=True, gc=False, rename="camel"
+    )
+    inner = [("request", request | None, None)]
     whole = msgspec.defstruct(
         "_Review", inner, bases=(_Review,), frozen=True, gc=False, rename="camel"
     )
     return msgspec.json.Decoder(whole)
 
 
-def _is_about(asked: _Asked, kind: Kind) -> bool:
-    resource = asked.resource
-    return bool(asked.uid) and (
+def _is_about(request: _Request, kind: Kind) -> bool:
+    resource = request.resource
+    return bool(request.uid) and (
         (resource.group, resource.version, resource.resource)
         == (kind.group, kind.version, kind.plural)
     )
@@ -155,49 +193,53 @@ def _is_review(review: _Review) -> bool:
     return review.api_version == API_VERSION and review.kind == KIND
 
 
-def _cut(body: bytes) -> Pair:
-    asked = _decoder.decode(body).request
-    return (_bytes(asked.object), _bytes(asked.old_object)) if asked is not None else (None, None)
+def _cut(body: bytes) -> ObjectBytes:
+    request = _decoder.decode(body).request
+    return (
+        (_bytes(request.object), _bytes(request.old_object))
+        if request is not None
+        else (None, None)
+    )
 
 
-def _read(body: bytes) -> _Asked:
+def _read(body: bytes) -> _Request:
     try:
         if not body.isascii():
             body.decode()
-        review = _decoder.decode(body)
+        review = decode_shallow(_decoder, body)
     except UnicodeDecodeError as error:
         raise ReviewError(f"the body is not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
-        raise ReviewError(f"the body is nested deeper than {structure.MAX_DEPTH} levels") from error
-    except UNREADABLE as error:
-        raise ReviewError(f"the body is no AdmissionReview: {error}") from error
+        raise ReviewError("the body is nested deeper than API servers accept") from error
+    except DECODE_ERRORS as error:
+        raise ReviewError(f"the body is not an AdmissionReview: {error}") from error
     if not _is_review(review):
         found = f"{review.api_version[:80]!r} {review.kind[:80]!r}"
         raise ReviewError(f"the body is {found}, send an {API_VERSION} {KIND}")
-    asked = review.request
-    if asked is None or not asked.uid:
+    request = review.request
+    if request is None or not request.uid:
         raise ReviewError("the review has no request with a uid")
-    return asked
+    return request
 
 
 def _check_envelope(body: bytes, inside: int) -> None:
-    """Refuse a review whose shape is wrong around its objects, which are judged themselves.
+    """Raise ReviewError if the review exceeds JSON limits outside of its objects.
 
-    API servers write both objects in a row, so what is left without them is found by counting;
-    only if that looks odd is the whole body read again.
+    API servers write both objects one after the other, so the rest is found by their lengths. Only
+    if that looks suspect is the whole body decoded again.
     """
     start = body.find(b'"object":')
     rest = body[:start] + body[start + inside :] if start >= 0 else body
-    if not structure.may_be_deep(rest) and not structure.has_long_number(rest):
+    if not json_limits.may_be_deep(rest) and not json_limits.has_long_number(rest):
         return
-    around = _parts.decode(body)
-    request = _parts.decode(around["request"])
+    around = decode_shallow(_parts, body)
+    request = decode_shallow(_parts, around["request"])
     outside = {name: part for name, part in request.items() if name not in _OBJECTS}
     envelope = msgspec.json.encode(around | {"request": outside})
-    if structure.is_suspect(envelope):
-        for fault in structure.faults(envelope):
+    if json_limits.is_suspect(envelope):
+        for fault in json_limits.faults(envelope):
             where = f" at {fault.field}" if fault.field else ""
-            raise ReviewError(f"the review is odd{where}: {fault.message}")
+            raise ReviewError(f"the review is malformed{where}: {fault.message}")
 
 
 def _bytes(raw: Raw) -> bytes | None:
@@ -218,11 +260,11 @@ _nameable: Final = msgspec.json.Decoder(_Nameable)
 
 
 def _name_in(data: bytes | None) -> str:
-    """Find a name where the request has none: on CREATE with generateName, say."""
+    """Return the name in an object; requests have none on CREATE with generateName."""
     if data is None:
         return ""
     try:
-        metadata = _nameable.decode(data).metadata
-    except UNREADABLE:
+        metadata = decode_shallow(_nameable, data).metadata
+    except DECODE_ERRORS:
         return ""
     return metadata.name or metadata.generate_name

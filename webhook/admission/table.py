@@ -1,4 +1,9 @@
-"""Every policy, in the order in which they run."""
+"""POLICIES: every policy, in the order in which they run.
+
+Rules of Gardener that no document requires are policies of their own, off by default:
+`shoot.identity`, `shoot.references`, `shoot.binding`, `shoot.finalizers` and those of statuses.
+Updates of finalizers and of these statuses reach the webhook only if one of them is on.
+"""
 
 from typing import Final
 
@@ -66,16 +71,16 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         mutate=shoot_defaults.mutate,
         failure="Ignore",
-        why="a shoot without our defaults still works, every reader knows them",
+        why="a shoot without the defaults still works, every reader applies them",
     ),
     Policy(
         name="shoot.scheduler",
         models=(Shoot,),
         operations=("CREATE",),
         mutate=shoot_scheduler.mutate,
-        label=names.SCHEDULER_NAMESPACE,
+        namespace_label=names.SCHEDULER_NAMESPACE,
         failure="Ignore",
-        why="a shoot that we do not get is placed by the scheduler that was there before",
+        why="a shoot that the webhook misses is still placed, by the default scheduler",
         beside_gardener=True,
         mode="off",
     ),
@@ -85,7 +90,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=shoot_workers.validate,
         failure="Fail",
-        why="node groups that can never have a node are hard to mend once nodes run",
+        why="worker pools that can never have a node are hard to repair once nodes run",
         beside_gardener=True,
     ),
     Policy(
@@ -113,7 +118,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         subresources=("", "binding"),
         validate=shoot_placement.validate,
         failure="Fail",
-        why="only we know who may choose a seed, and whether it has room",
+        why="nothing else checks who may choose a seed and whether it has capacity",
         beside_gardener=True,
     ),
     Policy(
@@ -122,7 +127,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=shoot_quota.validate,
         failure="Fail",
-        why="what passes while nobody counts stays",
+        why="a shoot that exceeds its quota is not removed later",
     ),
     Policy(
         name="shoot.registered",
@@ -130,7 +135,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=("UPDATE", "DELETE"),
         validate=shoot_registered.validate,
         failure="Fail",
-        why="a seed whose shoot goes takes all its control planes with it",
+        why="deleting the shoot of a seed deletes all control planes on it",
     ),
     Policy(
         name="shoot.confirmation",
@@ -138,7 +143,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_DELETES,
         validate=shoot_confirmation.validate,
         failure="Fail",
-        why="a deletion cannot be taken back",
+        why="a deletion cannot be undone",
         mode="warn",
     ),
     Policy(
@@ -147,7 +152,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=("CREATE",),
         validate=shoot_identity.validate,
         failure="Ignore",
-        why="a shoot with a name that Gardener would not take works here",
+        why="a shoot whose name Gardener would reject still works",
         mode="off",
     ),
     Policy(
@@ -156,7 +161,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=shoot_references.validate,
         failure="Ignore",
-        why="what is missing may still be made before anybody needs it",
+        why="a missing reference may still be created before it is needed",
         mode="off",
     ),
     Policy(
@@ -166,7 +171,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         subresources=("", "binding"),
         validate=shoot_binding.validate,
         failure="Fail",
-        why="a control plane that is put elsewhere by mistake cannot be called back",
+        why="a migration of a control plane cannot be cancelled",
         mode="off",
     ),
     Policy(
@@ -174,9 +179,9 @@ POLICIES: Final[tuple[Policy, ...]] = (
         models=(Shoot,),
         operations=("UPDATE",),
         validate=shoot_finalizers.validate,
-        lets_go=True,
+        validates_finalizers=True,
         failure="Ignore",
-        why="what is left behind in a seed can still be found by its labels",
+        why="leftovers on a seed can still be found by their labels",
         mode="off",
     ),
     Policy(
@@ -185,7 +190,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         mutate=seed_defaults.mutate,
         failure="Ignore",
-        why="every reader knows the defaults; the labels follow with the next write",
+        why="every reader applies the defaults; the labels are set by the next write",
     ),
     Policy(
         name="seed.zones",
@@ -194,7 +199,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         mutate=seed_zones.mutate,
         validate=seed_zones.validate,
         failure="Fail",
-        why="control planes spread over zones that are gone lose their quorum",
+        why="control planes lose their quorum when zones of their seed are removed",
         beside_gardener=True,
     ),
     Policy(
@@ -211,16 +216,16 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_DELETES,
         validate=seed_deletion.validate,
         failure="Fail",
-        why="a foreground cascade must not outrun us",
+        why="a foreground deletion must not start unchecked",
     ),
     Policy(
         name="seed.status",
         models=(Seed,),
         operations=("UPDATE",),
         subresources=("status",),
-        validate=statuses.seed,
+        validate=statuses.validate_seed,
         failure="Ignore",
-        why="what controllers tell must not wait for us",
+        why="status updates of controllers must not depend on the webhook",
         mode="off",
     ),
     Policy(
@@ -229,7 +234,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         mutate=managedseed_defaults.mutate,
         failure="Fail",
-        why="the rules refuse a template that lacks what only the shoot can tell",
+        why="managedseed.rules rejects a template without the fields that come from the shoot",
     ),
     Policy(
         name="managedseed.rules",
@@ -245,7 +250,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=seed_zones.validate_template,
         failure="Fail",
-        why="control planes spread over zones that are gone lose their quorum",
+        why="control planes lose their quorum when zones of their seed are removed",
         beside_gardener=True,
     ),
     Policy(
@@ -254,16 +259,16 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_DELETES,
         validate=seed_deletion.validate,
         failure="Fail",
-        why="a foreground cascade must not outrun us",
+        why="a foreground deletion must not start unchecked",
     ),
     Policy(
         name="managedseed.status",
         models=(ManagedSeed,),
         operations=("UPDATE",),
         subresources=("status",),
-        validate=statuses.managed_seed,
+        validate=statuses.validate_managed_seed,
         failure="Ignore",
-        why="what controllers tell must not wait for us",
+        why="status updates of controllers must not depend on the webhook",
         mode="off",
     ),
     Policy(
@@ -280,7 +285,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=managedseedset_rules.validate,
         failure="Fail",
-        why="a bad template would be found out replica by replica",
+        why="an invalid template would fail replica by replica",
         beside_gardener=True,
     ),
     Policy(
@@ -288,9 +293,9 @@ POLICIES: Final[tuple[Policy, ...]] = (
         models=(ManagedSeedSet,),
         operations=("UPDATE",),
         subresources=("status",),
-        validate=statuses.managed_seed_set,
+        validate=statuses.validate_managed_seed_set,
         failure="Ignore",
-        why="what controllers tell must not wait for us",
+        why="status updates of controllers must not depend on the webhook",
         mode="off",
     ),
     Policy(
@@ -308,7 +313,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=seedautoscaler_rules.validate,
         failure="Fail",
-        why="two autoscalers on one set fight each other",
+        why="two autoscalers of one set overwrite each other",
         beside_gardener=True,
     ),
     Policy(
@@ -317,7 +322,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=scheduledscaling_rules.validate,
         failure="Ignore",
-        why="the controller reports the same faults in the status and acts on none of them",
+        why="the controller reports the same errors in the status and does not act",
         beside_gardener=True,
     ),
     Policy(
@@ -325,9 +330,9 @@ POLICIES: Final[tuple[Policy, ...]] = (
         models=(Tortoise,),
         operations=_WRITES,
         mutate=tortoise_floors.mutate,
-        label=names.SCALING_NAMESPACE,
+        namespace_label=names.SCALING_NAMESPACE,
         failure="Ignore",
-        why="a floor that is missed is put back by the controller; Tortoise must go on without us",
+        why="the controller restores a missed floor; Tortoise must work without the webhook",
         beside_gardener=True,
     ),
     Policy(
@@ -336,9 +341,9 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=("UPDATE",),
         subresources=("status",),
         mutate=tortoise_constraints.mutate,
-        label=names.SCALING_NAMESPACE,
+        namespace_label=names.SCALING_NAMESPACE,
         failure="Ignore",
-        why="a record that is missed is put back by the controller",
+        why="the controller restores a missed record",
         beside_gardener=True,
     ),
     Policy(
@@ -346,9 +351,9 @@ POLICIES: Final[tuple[Policy, ...]] = (
         models=(HorizontalPodAutoscaler,),
         operations=_WRITES,
         mutate=autoscaler_floors.mutate,
-        label=names.SCALING_NAMESPACE,
+        namespace_label=names.SCALING_NAMESPACE,
         failure="Ignore",
-        why="workloads must scale while we are away; the controller puts a missed floor back",
+        why="workloads must scale without the webhook; the controller restores a missed floor",
         beside_gardener=True,
     ),
     Policy(
@@ -357,7 +362,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=controllerregistration_rules.validate,
         failure="Fail",
-        why="two controllers on one object undo each other's work",
+        why="two controllers of one object overwrite each other",
         beside_gardener=True,
     ),
     Policy(
@@ -374,7 +379,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         validate=extension_rules.validate,
         failure="Ignore",
-        why="shoots must reconcile and be deleted while we are away",
+        why="shoots must be reconciled and deleted without the webhook",
         beside_gardener=True,
     ),
     Policy(
@@ -384,7 +389,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
         mutate=machinedeployment_pool.mutate,
         validate=machinedeployment_pool.validate,
         failure="Ignore",
-        why="the controller fills in what is missed, and pools leave out what does not fit",
+        why="the controller sets missed fields, and pools exclude zones that do not fit",
         beside_gardener=True,
     ),
     Policy(
@@ -393,9 +398,9 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         subresources=("", "scale"),
         mutate=machinedeployment_rolling.mutate,
-        takes=True,
+        has_side_effects=True,
         failure="Ignore",
-        why="sizes and strategies must be writable while we are away; sets are what is bounded",
+        why="sizes and strategies must be writable without the webhook; machine sets are bounded",
         beside_gardener=True,
     ),
     Policy(
@@ -404,11 +409,11 @@ POLICIES: Final[tuple[Policy, ...]] = (
         operations=_WRITES,
         subresources=("", "scale"),
         mutate=machineset_permits.mutate,
-        label=names.ADAPTIVE_NAMESPACE,
-        changes="replicas",
-        takes=True,
+        namespace_label=names.ADAPTIVE_NAMESPACE,
+        changed_field="replicas",
+        has_side_effects=True,
         failure="Fail",
-        why="a set that grows while nobody counts breaks the bound of its whole pool",
+        why="a machine set that grows unchecked exceeds the bound of its whole pool",
         beside_gardener=True,
     ),
 )

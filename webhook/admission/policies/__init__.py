@@ -1,1 +1,1 @@
-"""One concern a module; policies never import each other, what two of them need is in `rules`."""
+"""Policies: each module holds one concern and imports no other; `rules` holds what two share."""

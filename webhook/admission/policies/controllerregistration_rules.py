@@ -1,4 +1,4 @@
-"""controllerregistration.rules: each kind and type of extension has one controller."""
+"""controllerregistration.rules: each kind and type of extension has one primary controller."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -10,9 +10,12 @@ from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse a combination that is taken, in this object or in another.
+    """Reject a combination of kind and type that is already registered, here or elsewhere.
 
-    What is stored just so is only pointed at: Gardener has let it in.
+    For a combination that is stored unchanged this is a warning: Gardener has admitted it.
+
+    As in Gardener, controllers that are not primary may share a combination with other
+    registrations.
     """
     registration = request.object_as(ControllerRegistration)
     old = request.old_as(ControllerRegistration)
@@ -20,8 +23,8 @@ def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
     seen: set[tuple[str, str]] = set()
     for index, resource in enumerate(registration.spec.resources):
         claim = _claim(resource)
-        found = _judge(resource, f"spec.resources[{index}]", seen, request.key.name, snapshot)
-        yield from (each.softened() for each in found) if stored[claim] > 0 else found
+        found = _validate(resource, f"spec.resources[{index}]", seen, request.key.name, snapshot)
+        yield from (each.as_warning() for each in found) if stored[claim] > 0 else found
         stored[claim] -= 1
         seen.add((resource.kind, resource.type))
 
@@ -30,7 +33,7 @@ def _claim(resource: RegisteredResource) -> tuple[str, str, bool]:
     return resource.kind, resource.type, resource.primary is not False
 
 
-def _judge(
+def _validate(
     resource: RegisteredResource,
     field: str,
     seen: Collection[tuple[str, str]],
@@ -44,10 +47,12 @@ def _judge(
     if pair in seen:
         yield Finding.duplicate(field, "/".join(pair), "name each combination once")
     elif resource.primary is not False:
-        yield from _taken(pair, field, own, snapshot)
+        yield from _registered_elsewhere(pair, field, own, snapshot)
 
 
-def _taken(pair: tuple[str, str], field: str, own: str, snapshot: Snapshot) -> Iterator[Finding]:
+def _registered_elsewhere(
+    pair: tuple[str, str], field: str, own: str, snapshot: Snapshot
+) -> Iterator[Finding]:
     combination = "/".join(pair)
     for other in snapshot.by_index(REGISTRATIONS_BY_KIND, combination):
         if other.name != own:

@@ -1,4 +1,4 @@
-"""extension.rules: what holds for every extension object, whoever serves it."""
+"""extension.rules: rules for all extension objects, whatever controller reconciles them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -7,26 +7,26 @@ import msgspec
 
 from webhook.admission.decision import Finding, Request
 from webhook.api.extensions import WorkerPool
-from webhook.api.meta import Object
 from webhook.api.registrations import DNSEntry
+from webhook.kube.meta import Object
 from webhook.state.snapshot import Snapshot
 
-_TYPE: Final = ("type", "name the type of extension that is asked")
+_TYPE: Final = ("type", "name the type of the extension")
 _IDENTITIES: Final[Mapping[type[Object], tuple[str, str]]] = {
-    DNSEntry: ("dnsName", "name the record that is to exist"),
+    DNSEntry: ("dnsName", "name the DNS record"),
 }
-"""The field that says what an object is about; document 001's DNSEntry has no type."""
+"""The field that identifies an object; document 001's DNSEntry has no type."""
 
 
 def validate(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse a missing or changed type, and any change to a spec that is being deleted."""
+    """Reject a missing or changed type, and any change of the spec of an object being deleted."""
     if request.kind is None:
         return
     new, old = request.object_as(request.kind.model), request.old_as(request.kind.model)
-    field, meaning = _IDENTITIES.get(request.kind.model, _TYPE)
+    field, message = _IDENTITIES.get(request.kind.model, _TYPE)
     identity = _at(new, field)
     if not identity:
-        yield Finding.required(f"spec.{field}", meaning)
+        yield Finding.required(f"spec.{field}", message)
     if old is not None:
         before = _at(old, field)
         if before and before != identity:
@@ -47,7 +47,7 @@ def _spec(raw: Mapping[str, Any] | None) -> Any:
 
 
 def _pool(pool: WorkerPool, old: WorkerPool | None) -> Iterator[Finding]:
-    """Document 002 for document 001's pools; those keep their zones in providerConfig."""
+    """Apply document 002 to document 001's pools, which have their zones in providerConfig."""
     zones = _zones(pool)
     if 0 < pool.spec.maximum < len(zones):
         found = Finding.forbidden(
@@ -59,7 +59,7 @@ def _pool(pool: WorkerPool, old: WorkerPool | None) -> Iterator[Finding]:
             pool.spec.maximum,
             len(zones),
         )
-        yield found.softened() if unchanged else found
+        yield found.as_warning() if unchanged else found
 
 
 def _zones(pool: WorkerPool) -> tuple[Any, ...]:

@@ -1,55 +1,56 @@
-"""machinedeployment.pool: every zone carries the numbers of its whole pool, and sane ones."""
+"""machinedeployment.pool: every MachineDeployment has valid bounds of its whole pool."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from webhook.admission.decision import Finding, Request
 from webhook.api.core import CustomResourceDefinition
 from webhook.api.extensions import Cluster
 from webhook.api.machines import MachineDeployment
-from webhook.api.meta import Draft, ObjectKey
-from webhook.domain import definitions, poolfields
+from webhook.domain.pools import pool_definition, pool_fields
+from webhook.kube.meta import Draft, ObjectKey
 from webhook.state.indexes import WORKERS_BY_NAMESPACE
 from webhook.state.snapshot import Snapshot
 
-MINIMUM = "spec.poolMinimum"
-MAXIMUM = "spec.poolMaximum"
+_MINIMUM: Final = "spec.poolMinimum"
+_MAXIMUM: Final = "spec.poolMaximum"
 
 
 def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
-    """Fill in what the shoot's Worker and Cluster say of the pool; beside a Gardener on request."""
+    """Set the fields of the pool from the shoot's Worker and Cluster; opt-in beside a Gardener."""
     deployment = request.object_as(MachineDeployment)
     namespace = request.key.namespace
     workers = snapshot.by_index(WORKERS_BY_NAMESPACE, namespace)
     cluster = snapshot.get(Cluster, ObjectKey("", namespace))
     beside = snapshot.options.beside_gardener
-    if beside and not definitions.is_asked_for(deployment, cluster):
+    if beside and not pool_definition.is_sizing_requested(deployment, cluster):
         return
-    wanted = definitions.wanted(deployment, workers[0] if workers else None, cluster)
-    if definitions.missing(deployment, workers[0] if workers else None, cluster):
-        key = ObjectKey("", poolfields.DEFINITION)
-        kept = poolfields.served(snapshot.get(CustomResourceDefinition, key))
-        poolfields.fill(draft, wanted, kept)
+    wanted = pool_definition.wanted_fields(deployment, workers[0] if workers else None, cluster)
+    if pool_definition.missing_annotations(deployment, workers[0] if workers else None, cluster):
+        key = ObjectKey("", pool_fields.CRD_NAME)
+        kept = pool_fields.served_fields(snapshot.get(CustomResourceDefinition, key))
+        pool_fields.set_fields(draft, wanted, kept)
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
-    """Refuse bounds that contradict each other, and new pools with zones that can have no node.
+    """Reject bounds that contradict each other, and new pools with zones that can have no node.
 
-    Everything else that does not fit is left out of the pools and named by an Event: objects
-    change one at a time, so what two of them say together may be wrong for a while.
+    Other conflicts exclude the zone from its pool, with an Event: objects change one at a time, so
+    two of them may contradict each other for a while.
     """
     deployment = request.object_as(MachineDeployment)
-    minimum = definitions.number(deployment, "poolMinimum")
-    maximum = definitions.number(deployment, "poolMaximum")
-    zones = definitions.number(deployment, "zoneCount")
+    minimum = pool_definition.read_number(deployment, "poolMinimum")
+    maximum = pool_definition.read_number(deployment, "poolMaximum")
+    zones = pool_definition.read_number(deployment, "zoneCount")
     if maximum is None:
         return
     if minimum is not None and minimum > maximum:
         yield Finding.invalid(
-            MINIMUM, minimum, f"must not be above the pool's maximum of {maximum}"
+            _MINIMUM, minimum, f"must not be above the pool's maximum of {maximum}"
         )
     if zones is not None and maximum < zones:
         message = f"the pool has {zones} zones, allow at least as many nodes"
         if request.operation == "CREATE":
-            yield Finding.invalid(MAXIMUM, maximum, message)
+            yield Finding.invalid(_MAXIMUM, maximum, message)
         else:
-            yield Finding.warning(MAXIMUM, message)
+            yield Finding.warning(_MAXIMUM, message)

@@ -1,13 +1,13 @@
-"""managedseedset.defaults: one replica, rolled, ten revisions kept; templates stay as written."""
+"""managedseedset.defaults: one replica, RollingUpdate, ten revisions; templates stay unchanged."""
 
 from webhook.admission import drafts
 from webhook.admission.decision import Request
-from webhook.api.meta import Draft
+from webhook.kube.meta import Draft
 from webhook.state.snapshot import Snapshot
 
 
 def mutate(draft: Draft, _request: Request, _snapshot: Snapshot) -> None:
-    """Fill what Gardener fills."""
+    """Set the defaults of Gardener."""
     spec = drafts.section(draft, "spec")
     drafts.default(spec, "replicas", 1)
     drafts.default(spec, "revisionHistoryLimit", 10)

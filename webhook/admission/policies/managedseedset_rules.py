@@ -1,57 +1,64 @@
-"""managedseedset.rules: a set whose replicas will be what it says."""
+"""managedseedset.rules: a ManagedSeedSet and its templates are valid."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from webhook.admission.decision import TOO_LONG, Finding, Request
 from webhook.admission.rules import (
     availability,
+    label_selector,
     multi_zonal,
-    replica_templates,
+    seed_template,
     shoot_names,
     sizing,
-    templates,
     workers,
 )
+from webhook.admission.rules.seed_spec import SeedValidationOptions
 from webhook.admission.rules.workers import Pools
-from webhook.api import identifiers, names
-from webhook.api.managedseeds import ManagedSeedSet, seed_template_of
-from webhook.api.meta import IntOrString
-from webhook.domain import zones
+from webhook.api import names
+from webhook.api.managedseeds import ManagedSeedSet, ManagedSeedSpec, seed_template_of
+from webhook.domain.seeds import zones
+from webhook.kube import identifiers, selectors
+from webhook.kube.meta import IntOrString, Selector
+from webhook.kube.requirements import SelectorError
+from webhook.kube.selectors import LabelSelector
 from webhook.state.snapshot import Snapshot
 
 _PERCENT: Final = re.compile(r"(?:100|[0-9]{1,2})%\Z")
 _STRATEGIES: Final = ("RollingUpdate",)
+_TEMPLATE_SPEC: Final = "spec.template.spec"
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
-    """Judge the set itself, then both templates by the rules of the objects they make."""
+    """Validate the set itself, then both templates by the rules of their kinds."""
     managed_set, old = request.object_as(ManagedSeedSet), request.old_as(ManagedSeedSet)
     yield from _names(managed_set, request, snapshot)
     yield from _numbers(managed_set)
     yield from _strategy(managed_set)
-    yield from _twins(managed_set)
-    yield from replica_templates.judge(managed_set, snapshot.options.admission.strict_seeds)
+    yield from _annotations(managed_set)
+    yield from _templates(managed_set, snapshot.options.admission.strict_seeds)
     yield from _shoot_template(managed_set, old, snapshot)
     spec = request.raw().get("spec")
     template = spec.get("template") if isinstance(spec, dict) else None
     if isinstance(template, dict):
-        yield from templates.misplaced(template.get("spec"), "spec.template.spec")
+        yield from seed_template.validate_fields(template.get("spec"), _TEMPLATE_SPEC)
     if old is not None:
-        yield from replica_templates.judge_change(old, managed_set)
+        yield from _validate_update(old, managed_set)
 
 
 def _names(managed_set: ManagedSeedSet, request: Request, snapshot: Snapshot) -> Iterator[Finding]:
     name, namespace = request.key.name, request.key.namespace
-    garden = snapshot.options.admission.garden_namespace
+    garden = snapshot.options.garden_namespace
     if namespace != garden:
         yield Finding.invalid(
-            "metadata.namespace", namespace, f"managed seed sets live in namespace {garden}"
+            "metadata.namespace", namespace, f"managed seed sets must be in namespace {garden}"
         )
     for error in identifiers.dns1123_label_errors(name):
         yield Finding.invalid("metadata.name", name, f"replicas are named after the set: {error}")
-    limit = shoot_names.LONGEST - len(_project(namespace, snapshot))
+    limit = shoot_names.MAX_LENGTH - len(_project(namespace, snapshot))
+    # Ordinals never fall: names that do not fit now are rejected, names with two digits are warned
+    # of.
     replica = f"{name}-{_highest_ordinal(managed_set)}"
     if len(replica) > limit:
         yield Finding(
@@ -70,10 +77,10 @@ def _names(managed_set: ManagedSeedSet, request: Request, snapshot: Snapshot) ->
 
 
 def _highest_ordinal(managed_set: ManagedSeedSet) -> int:
-    """Return the largest ordinal that the wished replicas lead to."""
-    wished = managed_set.spec.replicas if managed_set.spec.replicas is not None else 1
-    missing = max(0, wished - managed_set.status.replicas)
-    return max(0, wished - 1, managed_set.status.next_replica_number + missing - 1)
+    """Return the highest ordinal that the desired replicas lead to."""
+    desired = managed_set.spec.replicas if managed_set.spec.replicas is not None else 1
+    missing = max(0, desired - managed_set.status.replicas)
+    return max(0, desired - 1, managed_set.status.next_replica_number + missing - 1)
 
 
 def _project(namespace: str, snapshot: Snapshot) -> str:
@@ -130,8 +137,8 @@ def _share(value: IntOrString, field: str) -> Iterator[Finding]:
         )
 
 
-def _twins(managed_set: ManagedSeedSet) -> Iterator[Finding]:
-    """Judge the annotations that stand in for fields which Gardener does not serve."""
+def _annotations(managed_set: ManagedSeedSet) -> Iterator[Finding]:
+    """Validate the annotations that replace fields which Gardener does not serve."""
     annotations = managed_set.metadata.annotations
     unready = annotations.get(names.MAX_UNREADY_SHOOTS)
     if unready is not None:
@@ -157,17 +164,109 @@ def _shoot_template(
     stored = before.spec.provider.workers if before is not None else ()
     pools = Pools.of(template.spec.provider.workers, stored)
     rule = snapshot.options.admission.worker_rule
-    yield from workers.judge(pools, f"{base}spec.provider.workers", rule)
-    yield from availability.judge(template, base)
-    yield from sizing.judge(template, base)
+    yield from workers.validate(pools, f"{base}spec.provider.workers", rule)
+    yield from availability.validate(template, base)
+    yield from sizing.validate(template, base)
     seed = seed_template_of(managed_set.spec.template.spec)
-    path = f"{templates.path_of(managed_set.spec.template.spec, 'spec.template.spec')}."
+    path = f"{seed_template.path_of(managed_set.spec.template.spec, _TEMPLATE_SPEC)}."
     previous = seed_template_of(old.spec.template.spec) if old is not None else None
     if seed is not None:
         same = before is not None and zones.shoot_zones(before) == zones.shoot_zones(template)
-        yield from multi_zonal.judge(seed, template, path, previous if same else None)
+        yield from multi_zonal.validate(seed, template, path, previous if same else None)
     if before is None:
         return
-    yield from availability.judge_change(before, template, base)
+    yield from availability.validate_update(before, template, base)
     if seed is not None and previous is not None:
-        yield from multi_zonal.judge_change(previous, seed, path)
+        yield from multi_zonal.validate_update(previous, seed, path)
+
+
+def _templates(managed_set: ManagedSeedSet, is_strict: bool) -> Iterator[Finding]:
+    """Validate the selector against all labels, and both templates by themselves."""
+    spec = managed_set.spec
+    yield from _selector(managed_set)
+    if spec.template.spec.shoot is not None:
+        yield Finding.forbidden(
+            f"{_TEMPLATE_SPEC}.shoot", "each replica is named after its own shoot, remove it"
+        )
+    options = SeedValidationOptions(is_template=True, is_strict=is_strict, is_of_set=True)
+    yield from seed_template.validate(spec.template.spec, _TEMPLATE_SPEC, options)
+    yield from _seed_config(spec.template.spec)
+    shoot = spec.shoot_template.spec
+    if not shoot.provider.workers:
+        yield Finding.invalid(
+            "spec.shootTemplate.spec.provider.workers", [], "a seed needs worker pools, add one"
+        )
+    if is_strict:
+        yield from workers.validate_undefaulted(
+            shoot.provider.workers, "spec.shootTemplate.spec.provider.workers"
+        )
+    if shoot.addons and shoot.addons.nginx_ingress and shoot.addons.nginx_ingress.enabled:
+        yield Finding.forbidden(
+            "spec.shootTemplate.spec.addons.nginxIngress.enabled",
+            "seeds bring their own ingress, switch it off",
+        )
+
+
+def _validate_update(old: ManagedSeedSet, new: ManagedSeedSet) -> Iterator[Finding]:
+    """Reject changes of what existing replicas are selected by or were built with."""
+    before, after = old.spec, new.spec
+    if before.selector != after.selector:
+        yield Finding.immutable("spec.selector", dict(after.selector.match_labels))
+    limit = after.revision_history_limit
+    if before.revision_history_limit is not None and before.revision_history_limit != limit:
+        yield Finding.immutable("spec.revisionHistoryLimit", limit)
+    yield from seed_template.validate_update(
+        before.template.spec, after.template.spec, _TEMPLATE_SPEC, is_of_set=True
+    )
+    networking, now = before.shoot_template.spec.networking, after.shoot_template.spec.networking
+    nodes = now.nodes if now is not None else ""
+    if networking is not None and networking.nodes and networking.nodes != nodes:
+        yield Finding.immutable("spec.shootTemplate.spec.networking.nodes", nodes)
+
+
+def _seed_config(spec: ManagedSeedSpec) -> Iterator[Finding]:
+    if spec.seed_template is None and seed_template_of(spec) is None:
+        yield Finding.required(
+            seed_template.path_of(spec, _TEMPLATE_SPEC), "set the Seed template of the replicas"
+        )
+
+
+def _selector(managed_set: ManagedSeedSet) -> Iterator[Finding]:
+    spec = managed_set.spec
+    faults = [*label_selector.validate(spec.selector, "spec.selector")]
+    yield from faults
+    selector = _parse_selector(spec.selector)
+    if isinstance(selector, str) or faults:
+        why = selector if isinstance(selector, str) else "cannot be read, fix its parts"
+        yield Finding.invalid("spec.selector", dict(spec.selector.match_labels), why)
+        return
+    seed = seed_template_of(spec.template.spec)
+    labelled: list[tuple[Mapping[str, str], str]] = [
+        (spec.template.metadata.labels, "spec.template"),
+        (spec.shoot_template.metadata.labels, "spec.shootTemplate"),
+    ]
+    if seed is not None:
+        labelled.append(
+            (seed.metadata.labels, seed_template.path_of(spec.template.spec, _TEMPLATE_SPEC))
+        )
+    for labels, path in labelled:
+        if not selector.matches(labels):
+            yield Finding.invalid(
+                f"{path}.metadata.labels", dict(labels), "must match spec.selector, add its labels"
+            )
+
+
+def _parse_selector(selector: Selector) -> LabelSelector | str:
+    """Return the parsed selector, or why it is invalid."""
+    if not selector.match_labels and not selector.match_expressions:
+        return "must not be empty, name the labels of the replicas"
+    terms = [
+        {"key": term.key, "operator": term.operator, "values": list(term.values)}
+        for term in selector.match_expressions
+    ]
+    try:
+        return selectors.from_object(
+            {"matchLabels": dict(selector.match_labels), "matchExpressions": terms}
+        )
+    except SelectorError as error:
+        return str(error)

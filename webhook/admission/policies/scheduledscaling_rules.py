@@ -1,20 +1,26 @@
-"""scheduledscaling.rules: a floor for a Tortoise, from when to when."""
+"""scheduledscaling.rules: the schedule and the floors of a ScheduledScaling are valid."""
 
 from collections.abc import Iterator
 
 from webhook.admission.decision import Finding, Request
-from webhook.admission.rules import scheduled_scaling
-from webhook.api.meta import ObjectKey
 from webhook.api.scaling import ScheduledScaling, Tortoise
+from webhook.domain.scaling import validation
+from webhook.kube.meta import ObjectKey
 from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
-    """Judge the schedule and its floors; against the clock only where the schedule changes."""
+    """Validate the spec; its size, and the schedule at the present time, only if they change."""
     scaling, old = request.object_as(ScheduledScaling), request.old_as(ScheduledScaling)
-    yield from scheduled_scaling.judge(scaling.spec)
+    yield from (Finding(*fault) for fault in validation.validate(scaling.spec))
     if old is None or old.spec.schedule != scaling.spec.schedule:
-        yield from scheduled_scaling.judge_now(scaling.spec.schedule, snapshot.taken_at)
+        faults = validation.validate_finish(scaling.spec.schedule, snapshot.taken_at)
+        yield from (Finding(*fault) for fault in faults)
+        warnings = validation.warnings(scaling.spec.schedule, snapshot.taken_at)
+        yield from (Finding.warning(*warning) for warning in warnings)
+    if old is None or old.spec.strategy != scaling.spec.strategy:
+        faults = validation.validate_size(scaling.spec.strategy.static)
+        yield from (Finding(*fault) for fault in faults)
     name = scaling.spec.target_refs.tortoise_name
     if name and (old is None or old.spec.target_refs != scaling.spec.target_refs):
         yield from _tortoise(ObjectKey(request.key.namespace, name), snapshot)

@@ -1,13 +1,13 @@
-"""seed.defaults: what a seed does unless somebody says otherwise, and the labels it is found by."""
+"""seed.defaults: default settings of a seed, and the labels that it is selected by."""
 
 from typing import Any, Final
 
 from webhook.admission import drafts
 from webhook.admission.decision import Request
-from webhook.admission.rules import managed, seed_labels
+from webhook.admission.rules import managed_seeds, seed_labels
 from webhook.api import names
-from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
+from webhook.kube.meta import Draft
 from webhook.state.snapshot import Snapshot
 
 _SETTINGS: Final[tuple[tuple[tuple[str, ...], bool], ...]] = (
@@ -23,7 +23,7 @@ _RESERVED: Final = {"cpu": "2", "memory": "6Gi"}
 
 
 def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
-    """Fill settings and IP families, and keep the labels in step with the spec."""
+    """Set settings and IP families, and update the labels from the spec."""
     spec = drafts.section(draft, "spec")
     settings = drafts.section(spec, "settings")
     for path, value in _SETTINGS:
@@ -36,7 +36,7 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
 
 
 def _reserve(reservation: dict[str, Any]) -> None:
-    """Keep room for one control plane, unless the reservation is off or chosen."""
+    """Reserve capacity for one control plane, unless the reservation is disabled or configured."""
     if reservation.get("enabled") is not False and not reservation.get("configs"):
         reservation["configs"] = [{"resources": dict(_RESERVED)}]
 
@@ -44,9 +44,9 @@ def _reserve(reservation: dict[str, Any]) -> None:
 def _label(draft: Draft, request: Request, snapshot: Snapshot) -> None:
     seed = request.object_as(Seed)
     name = request.key.name
-    shoot = managed.shoot_of_seed(name, snapshot)
+    shoot = managed_seeds.shoot_of_seed(name, snapshot)
     parent = shoot.spec.seed_name if shoot is not None else ""
-    seed_labels.name_seeds(draft, filter(None, (name, parent)))
+    seed_labels.set_seed_labels(draft, filter(None, (name, parent)))
     labels = drafts.section(draft, "metadata", "labels")
     for key, value in (
         (names.SEED_PROVIDER, seed.spec.provider.type),

@@ -1,13 +1,13 @@
-"""seedautoscaler.defaults: never fewer than one seed, acting by itself."""
+"""seedautoscaler.defaults: at least one replica, mode Auto."""
 
 from webhook.admission import drafts
 from webhook.admission.decision import Request
-from webhook.api.meta import Draft
+from webhook.kube.meta import Draft
 from webhook.state.snapshot import Snapshot
 
 
 def mutate(draft: Draft, _request: Request, _snapshot: Snapshot) -> None:
-    """Fill the smallest number of replicas and the mode."""
+    """Set minReplicas and mode."""
     spec = drafts.section(draft, "spec")
     drafts.default(spec, "minReplicas", 1)
     drafts.default(spec, "mode", "Auto")

@@ -1,13 +1,10 @@
-"""seedautoscaler.rules: bounds and metrics by which a set of seeds can be scaled."""
+"""seedautoscaler.rules: bounds, metrics, behaviour and target of a SeedAutoscaler are valid."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from webhook.admission.decision import Finding, Request
-from webhook.api import quantity
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.api.meta import ObjectKey
-from webhook.api.quantity import QuantityError
 from webhook.api.seedautoscalers import (
     Metric,
     MetricTarget,
@@ -15,6 +12,9 @@ from webhook.api.seedautoscalers import (
     SeedAutoscaler,
     SeedAutoscalerSpec,
 )
+from webhook.kube import quantity
+from webhook.kube.meta import ObjectKey
+from webhook.kube.quantity import QuantityError
 from webhook.state.indexes import AUTOSCALERS_BY_TARGET
 from webhook.state.snapshot import Snapshot
 
@@ -28,7 +28,7 @@ _LONGEST_PERIOD: Final = 1800
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
-    """Judge bounds, metrics, behaviour and the set that is scaled."""
+    """Validate bounds, metrics, behaviour and the ManagedSeedSet that is scaled."""
     autoscaler = request.object_as(SeedAutoscaler)
     spec = autoscaler.spec
     yield from _bounds(spec)

@@ -1,4 +1,4 @@
-"""shoot.confirmation: a shoot is deleted only by somebody who said so."""
+"""shoot.confirmation: a shoot is deleted only if its deletion is confirmed."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
-    """Ask for the annotation that Gardener's operators are used to."""
+    """Require Gardener's annotation that confirms a deletion."""
     shoot = request.old_as(Shoot)
     if shoot is not None and shoot.metadata.annotations.get(names.DELETION_CONFIRMATION) != "true":
         yield Finding.denied(

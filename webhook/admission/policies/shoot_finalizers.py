@@ -1,4 +1,4 @@
-"""shoot.finalizers: nobody lets go of a shoot whose control plane still has to be cleaned up."""
+"""shoot.finalizers: Gardener's finalizer stays until the deletion of the shoot has succeeded."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse to drop the finalizer before a deletion has been through."""
+    """Reject the removal of the finalizer before the deletion has succeeded."""
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
     held = old.metadata.finalizers if old is not None else ()
     if names.GARDENER_FINALIZER not in held:
@@ -23,7 +23,7 @@ def validate(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _is_cleaned_up(shoot: Shoot) -> bool:
-    """Tell whether nothing was ever made for the shoot, or all of it is gone."""
+    """Return whether nothing was ever created for the shoot, or all of it is deleted."""
     operation = shoot.status.last_operation
     if operation is None or not shoot.status.technical_id:
         return True

@@ -1,4 +1,4 @@
-"""shoot.quota: shoots that share a quota stay within it together."""
+"""shoot.quota: all shoots of a quota together stay within its limits."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -6,13 +6,14 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from webhook.admission.decision import Finding, Request
-from webhook.api import names, quantity
-from webhook.api.meta import ObjectKey
+from webhook.api import names
 from webhook.api.projects import CredentialsBinding, Quota, SecretBinding
 from webhook.api.shoots import Shoot
-from webhook.api.timestamps import TimestampError, format_time, parse_time
-from webhook.domain import profiles, quota
-from webhook.domain.quota import Binding
+from webhook.domain.shoots import cloud_profiles, quota
+from webhook.domain.shoots.quota import Binding
+from webhook.kube import quantity
+from webhook.kube.meta import ObjectKey
+from webhook.kube.timestamps import TimestampError, format_time, parse_time
 from webhook.state.indexes import (
     CREDENTIALS_BINDINGS_BY_QUOTA,
     SECRET_BINDINGS_BY_QUOTA,
@@ -21,11 +22,11 @@ from webhook.state.indexes import (
 from webhook.state.snapshot import Snapshot
 from webhook.state.totals import QUOTA_USAGE, Vector
 
-Named: TypeAlias = tuple[str, type[Binding], str]
+BindingReference: TypeAlias = tuple[str, type[Binding], str]
 """The field that names a binding, its kind and its name."""
 
 _NOTHING: Final = Decimal(0)
-_NOT_THERE: Final[Vector] = {}
+_NO_USAGE: Final[Vector] = {}
 _BINDINGS_BY_QUOTA: Final[tuple[Index[Any], ...]] = (
     SECRET_BINDINGS_BY_QUOTA,
     CREDENTIALS_BINDINGS_BY_QUOTA,
@@ -33,37 +34,43 @@ _BINDINGS_BY_QUOTA: Final[tuple[Index[Any], ...]] = (
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
-    """Ask every quota of the shoot's binding, where the request may cost more than before."""
+    """Check the quotas of the shoot's binding if it may use more resources or live longer."""
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
     if shoot.is_deleting:
         return ()
-    costs_more = quota.is_checked(shoot.spec, old.spec if old is not None else None)
-    # On creation the date is overwritten by the controller that keeps it.
+    uses_more = quota.may_cost_more(shoot.spec, old.spec if old is not None else None)
+    # On creation the controller overwrites the expiration timestamp.
     lives_longer = old is not None and _expiry(shoot) not in (None, _expiry(old))
-    named = _named(shoot) if costs_more or lives_longer else None
-    if named is None:
+    reference = _binding_reference(shoot) if uses_more or lives_longer else None
+    if reference is None:
         return ()
-    return _judge(request, shoot, named, (costs_more, lives_longer), snapshot)
+    return _validate(request, shoot, reference, (uses_more, lives_longer), snapshot)
 
 
-def _judge(
-    request: Request, shoot: Shoot, named: Named, why: tuple[bool, bool], snapshot: Snapshot
+def _validate(
+    request: Request,
+    shoot: Shoot,
+    reference: BindingReference,
+    why: tuple[bool, bool],
+    snapshot: Snapshot,
 ) -> Iterator[Finding]:
-    (field, model, name), (costs_more, lives_longer) = named, why
+    (field, model, name), (uses_more, lives_longer) = reference, why
     key = ObjectKey(request.key.namespace, name)
     binding: Binding | None = snapshot.look_up(model, key)
     if binding is None:
-        yield Finding.warning(field, f"{model.__name__} {key} does not exist, so no quota holds")
+        yield Finding.warning(
+            field, f"{model.__name__} {key} does not exist, so no quota is checked"
+        )
         return
     quotas, missing = _quotas(binding, snapshot)
-    yield from (Finding.warning(field, f"Quota {lost} does not exist") for lost in missing)
-    if costs_more:
-        yield from _costs(shoot, request, quotas, snapshot)
+    yield from (Finding.warning(field, f"Quota {key} does not exist") for key in missing)
+    if uses_more:
+        yield from _usage(shoot, request, quotas, snapshot)
     if lives_longer:
         yield from _lifetime(shoot, quotas, snapshot)
 
 
-def _named(shoot: Shoot) -> Named | None:
+def _binding_reference(shoot: Shoot) -> BindingReference | None:
     spec = shoot.spec
     if spec.credentials_binding_name:
         return "spec.credentialsBindingName", CredentialsBinding, spec.credentials_binding_name
@@ -84,14 +91,14 @@ def _quotas(binding: Binding, snapshot: Snapshot) -> tuple[list[Quota], list[Obj
     return found, missing
 
 
-def _costs(
+def _usage(
     shoot: Shoot, request: Request, quotas: Iterable[Quota], snapshot: Snapshot
 ) -> Iterator[Finding]:
     limited = [one for one in quotas if one.spec.metrics]
     if not limited:
         return
-    offer = profiles.find(shoot.spec, request.key.namespace, snapshot.look_up)
-    wanted = quota.cost(shoot.spec, offer)
+    profile = cloud_profiles.find(shoot.spec, request.key.namespace, snapshot.look_up)
+    wanted = quota.cost(shoot.spec, profile)
     for unknown in wanted.unknown:
         yield Finding.warning(
             "spec.provider.workers", f"{unknown} is not in the cloud profile, so it is not counted"
@@ -101,14 +108,14 @@ def _costs(
 
 
 class _Used(NamedTuple):
-    """What a quota's bindings have cost so far, and what of it is this very shoot's."""
+    """The usage of a quota by binding, and the share of this shoot."""
 
     vectors: list[Vector]
     own: Vector
 
 
 def _used(one: Quota, request: Request, snapshot: Snapshot) -> _Used:
-    """Find what is used of a quota, by sums that are kept at hand."""
+    """Return what is used of a quota, from precomputed sums."""
     of_quota, key = str(one.key), request.key
     of_project = quota.is_of_project(one)
     groups = [
@@ -119,7 +126,7 @@ def _used(one: Quota, request: Request, snapshot: Snapshot) -> _Used:
     ]
     stored = snapshot.get(Shoot, key)
     is_among = stored is not None and quota.group(stored) in groups
-    own = snapshot.share(QUOTA_USAGE, key) if is_among else _NOT_THERE
+    own = snapshot.contribution(QUOTA_USAGE, key) if is_among else _NO_USAGE
     return _Used([snapshot.total(QUOTA_USAGE, group) for group in groups], own)
 
 
@@ -129,14 +136,14 @@ def _exceeded(one: Quota, wanted: Vector, used: _Used) -> Iterator[Finding]:
         if limit is None:
             yield Finding.warning("", f"Quota {one.key} has no readable limit for {metric}")
             continue
-        # What all would cost together if this shoot cost what is wanted now.
+        # The total if this shoot used what is requested now.
         amount = subtract(wanted.get(metric, _NOTHING), used.own.get(metric, _NOTHING))
         for vector in used.vectors:
             amount = add(amount, vector.get(metric, _NOTHING))
         if amount > limit:
             yield Finding.denied(
                 f"Quota {one.key} allows {_shown(limit, metric)} of {metric}, this would take "
-                f"{_shown(amount, metric)}: use less, delete shoots, or ask for more",
+                f"{_shown(amount, metric)}: use less, delete shoots, or have the quota raised",
                 "spec.provider.workers" if metric != quota.LOAD_BALANCER else "spec.addons",
             )
 
@@ -151,7 +158,7 @@ def _expiry(shoot: Shoot | None) -> str | None:
 
 
 def _lifetime(shoot: Shoot, quotas: Iterable[Quota], snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse to put the end of a shoot further off than its quotas allow."""
+    """Reject an expiration timestamp later than the quotas allow."""
     days = [one.spec.cluster_lifetime_days for one in quotas]
     limits = [day for day in days if day is not None]
     written = _expiry(shoot)

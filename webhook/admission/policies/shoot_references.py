@@ -1,19 +1,19 @@
-"""shoot.references: what a shoot newly refers to exists."""
+"""shoot.references: objects that a shoot newly refers to exist."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from webhook.admission.decision import Finding, Request
-from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import CredentialsBinding, ExposureClass, SecretBinding
 from webhook.api.shoots import Shoot, ShootSpec
+from webhook.kube.meta import Object, ObjectKey
 from webhook.state.snapshot import Snapshot
 
 _CLASS: Final = "spec.exposureClassName"
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterator[Finding]:
-    """Ask for bindings and exposure classes; one that was named before may have gone since."""
+    """Require new references to bindings and exposure classes to exist; old ones may be gone."""
     shoot, old = request.object_as(Shoot), request.old_as(Shoot)
     spec, before = shoot.spec, old.spec if old is not None else ShootSpec()
     namespace = request.key.namespace
@@ -50,7 +50,7 @@ def _missing(
 
 
 def _contradicted(spec: ShootSpec, chosen: ExposureClass) -> Iterator[Finding]:
-    """Refuse a shoot that asks for other seeds than its class is for."""
+    """Reject a shoot that selects other seeds than its exposure class."""
     if chosen.scheduling is None:
         return
     selector, own = chosen.scheduling.seed_selector, spec.seed_selector
@@ -59,15 +59,15 @@ def _contradicted(spec: ShootSpec, chosen: ExposureClass) -> Iterator[Finding]:
     for key, value in labels.items():
         if key in wanted and wanted[key] != value:
             yield Finding.denied(
-                f"{chosen.name} is for seeds with {key}={value}, spec.seedSelector wants "
-                f"{wanted[key]}",
+                f"exposure class {chosen.name} is for seeds with {key}={value}, "
+                f"but spec.seedSelector has {wanted[key]}",
                 _CLASS,
             )
     tolerated = {toleration.key for toleration in spec.tolerations}
     for toleration in chosen.scheduling.tolerations:
         if toleration.key in tolerated:
             yield Finding.denied(
-                f"{chosen.name} brings a toleration of {toleration.key} along, remove it from "
-                "spec.tolerations",
+                f"exposure class {chosen.name} adds a toleration of {toleration.key}, "
+                "remove it from spec.tolerations",
                 _CLASS,
             )

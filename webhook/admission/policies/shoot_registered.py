@@ -1,26 +1,26 @@
-"""shoot.registered: a Shoot that is registered as a seed stays fit to be one."""
+"""shoot.registered: a Shoot that is registered as a seed stays suitable as one."""
 
 from collections.abc import Iterable, Iterator
 
 from webhook.admission.decision import Finding, Request
 from webhook.api.managedseeds import ManagedSeed
-from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed, SeedTemplate
 from webhook.api.shoots import Shoot
-from webhook.domain import zones
+from webhook.domain.seeds import zones
+from webhook.kube.meta import ObjectKey
 from webhook.state.indexes import MANAGED_SEEDS_BY_SHOOT
 from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
-    """Refuse the deletion, and changes that would break the seed."""
+    """Reject the deletion of the Shoot, and changes that would break the seed."""
     if not snapshot.watches(ManagedSeed):
         return ()
     registered = snapshot.by_index(MANAGED_SEEDS_BY_SHOOT, str(request.key))
-    return _judge(request, registered, snapshot) if registered else ()
+    return _validate(request, registered, snapshot) if registered else ()
 
 
-def _judge(
+def _validate(
     request: Request, registered: tuple[ManagedSeed, ...], snapshot: Snapshot
 ) -> Iterator[Finding]:
     if request.operation == "DELETE":
@@ -42,14 +42,14 @@ def _components(shoot: Shoot) -> Iterator[Finding]:
     addons = shoot.spec.addons
     if addons is not None and addons.nginx_ingress is not None and addons.nginx_ingress.enabled:
         yield Finding.invalid(
-            "spec.addons.nginxIngress.enabled", True, "must stay off on a shoot that is a seed"
+            "spec.addons.nginxIngress.enabled", True, "must stay false on a shoot that is a seed"
         )
     autoscaler = shoot.spec.kubernetes.vertical_pod_autoscaler
     if autoscaler is None or not autoscaler.enabled:
         yield Finding.invalid(
             "spec.kubernetes.verticalPodAutoscaler.enabled",
             False,
-            "must stay on on a shoot that is a seed",
+            "must stay true on a shoot that is a seed",
         )
 
 
@@ -75,10 +75,10 @@ def _zones(
             f"seed {managed_seed.name} uses zones {', '.join(lost)}, remove them from ManagedSeed "
             f"{managed_seed.key} first",
         )
-    if len(after) < zones.FEWEST <= len(before) and _is_multi_zonal(managed_seed, snapshot):
+    if len(after) < zones.MIN_ZONES <= len(before) and _is_multi_zonal(managed_seed, snapshot):
         yield Finding.forbidden(
             "spec.provider.workers",
-            f"seed {managed_seed.name} is multi-zonal, keep at least {zones.FEWEST} zones "
+            f"seed {managed_seed.name} is multi-zonal, keep at least {zones.MIN_ZONES} zones "
             "over all pools",
         )
 

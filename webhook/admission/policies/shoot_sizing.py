@@ -1,4 +1,4 @@
-"""shoot.sizing: node groups are sized by one of two strategies."""
+"""shoot.sizing: the sizing strategy of a shoot is one of two."""
 
 from collections.abc import Iterable
 
@@ -10,11 +10,11 @@ from webhook.state.snapshot import Snapshot
 
 
 def validate(request: Request, _snapshot: Snapshot) -> Iterable[Finding]:
-    """Refuse an unknown strategy, in the field and in its twin annotation."""
+    """Reject an unknown strategy, in the field and in the annotation that replaces it."""
     shoot = request.object_as(Shoot)
     if (
         shoot.spec.kubernetes.cluster_autoscaler is None
         and names.SIZING_STRATEGY not in shoot.metadata.annotations
     ):
         return ()
-    return sizing.judge(shoot)
+    return sizing.validate(shoot)

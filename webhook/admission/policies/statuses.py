@@ -1,4 +1,4 @@
-"""seed.status, managedseed.status, managedseedset.status: what controllers may tell of these."""
+"""seed.status, managedseed.status, managedseedset.status: status updates are consistent."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from webhook.admission.decision import Finding, Request
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet, PendingReplica
 from webhook.api.seeds import Seed
-from webhook.domain import ordinals
+from webhook.domain.sets import ordinals
 from webhook.state.snapshot import Snapshot
 
 _COUNTS: Final = (
@@ -27,25 +27,25 @@ _REASONS: Final = (
     "SeedNotReady",
     "ShootNotHealthy",
 )
-"""What a replica may be waiting for."""
+"""The reasons why a replica may be pending."""
 _SOME_OF_REPLICAS: Final = ("readyReplicas", "currentReplicas", "updatedReplicas")
 
 
-def seed(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse another identity: names of control planes are made from it."""
+def validate_seed(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
+    """Reject a change of the cluster identity: names of control planes derive from it."""
     new, old = request.object_as(Seed).status, request.old_as(Seed)
     if old is not None and old.status.cluster_identity not in ("", new.cluster_identity):
         yield Finding.immutable("status.clusterIdentity", new.cluster_identity)
 
 
-def managed_seed(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse a generation that cannot be."""
+def validate_managed_seed(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
+    """Reject a negative generation."""
     generation = request.object_as(ManagedSeed).status.observed_generation
     yield from _not_negative("status.observedGeneration", generation)
 
 
-def managed_seed_set(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
-    """Refuse counts that cannot be, and numbers that would be given out twice."""
+def validate_managed_seed_set(request: Request, _snapshot: Snapshot) -> Iterator[Finding]:
+    """Reject impossible counts, and numbers that decrease and would be used twice."""
     new, old = request.object_as(ManagedSeedSet).status, request.old_as(ManagedSeedSet)
     for attribute, name in _COUNTS:
         count = getattr(new, attribute)
@@ -71,13 +71,13 @@ def _not_negative(field: str, value: int) -> Iterator[Finding]:
 
 def _not_lower(name: str, before: int | None, after: int | None) -> Iterator[Finding]:
     if before is not None and (after is None or after < before):
-        yield Finding.invalid(f"status.{name}", after or 0, f"never falls, it was {before}")
+        yield Finding.invalid(f"status.{name}", after or 0, f"must not decrease, it was {before}")
 
 
 def _pending(replica: PendingReplica, name: str) -> Iterator[Finding]:
     field = "status.pendingReplica"
     if ordinals.ordinal_of(name, replica.name) is None:
-        yield Finding.invalid(f"{field}.name", replica.name, f"replicas are called {name}-NUMBER")
+        yield Finding.invalid(f"{field}.name", replica.name, f"must be {name}- and a number")
     if replica.reason not in _REASONS:
         yield Finding.not_supported(f"{field}.reason", replica.reason, _REASONS)
     if replica.retries is not None:

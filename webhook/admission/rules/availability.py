@@ -1,4 +1,4 @@
-"""High availability and region affinity of a shoot or of a template for one."""
+"""High availability and region affinity of a shoot or of a shoot template."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,39 +6,39 @@ from typing import Final
 from webhook.admission.decision import Finding
 from webhook.api import names
 from webhook.api.shoots import DocumentHighAvailability, Shoot, ShootTemplate
-from webhook.domain import ha
+from webhook.domain.shoots import ha
 
 _AFFINITY: Final = "spec.kubernetes.controlPlane.regionAffinity"
-_TWIN_AFFINITY: Final = f"metadata.annotations[{names.REGION_AFFINITY}]"
+_AFFINITY_ANNOTATION: Final = f"metadata.annotations[{names.REGION_AFFINITY}]"
 
 
-def judge(shoot: Shoot | ShootTemplate, base: str = "") -> Iterator[Finding]:
-    """Refuse what makes no sense or contradicts itself; `base` ends with a dot or is empty."""
+def validate(shoot: Shoot | ShootTemplate, base: str = "") -> Iterator[Finding]:
+    """Reject invalid and contradicting fields; `base` ends with a dot or is empty."""
     control_plane = shoot.spec.kubernetes.control_plane
     if control_plane is not None:
         if control_plane.high_availability is not None:
             yield from _document(control_plane.high_availability, f"{base}{ha.DOCUMENT_FIELD}")
         yield from _affinity(control_plane.region_affinity, f"{base}{_AFFINITY}")
     upstream = ha.upstream_type(shoot)
-    if upstream not in ha.UPSTREAM and (upstream or _is_left_open(shoot)):
-        yield Finding.not_supported(f"{base}{ha.UPSTREAM_FIELD}", upstream, tuple(ha.UPSTREAM))
+    if upstream not in ha.GARDENER_TYPES and (upstream or _lacks_type(shoot)):
+        yield Finding.not_supported(
+            f"{base}{ha.UPSTREAM_FIELD}", upstream, tuple(ha.GARDENER_TYPES)
+        )
     if shoot.metadata.annotations:
-        yield from _twins(shoot, base)
+        yield from _annotations(shoot, base)
     yield from _contradictions(shoot, base)
 
 
-def judge_change(
+def validate_update(
     old: Shoot | ShootTemplate, new: Shoot | ShootTemplate, base: str = ""
 ) -> Iterator[Finding]:
-    """Refuse to become less available, and to become multi-zonal where a seed is already chosen."""
-    before, after = ha.wanted(old), ha.wanted(new)
+    """Reject less availability, and a change to multi-zone once the shoot has a seed."""
+    before, after = ha.requested(old), ha.requested(new)
     if before == after or before.type == ha.NONE:
         return
     field = f"{base}{_field(new if after.type != ha.NONE else old)}"
     if after.type == ha.NONE:
-        yield Finding.forbidden(
-            field, f"high availability cannot be taken away again, keep {before.type}"
-        )
+        yield Finding.forbidden(field, f"high availability cannot be removed, keep {before.type}")
     elif before.type == ha.MULTI_ZONE and after.type == ha.SINGLE_ZONE:
         yield Finding.forbidden(field, "multi-zone cannot become single-zone, keep multi-zone")
     elif before.type != after.type and old.spec.seed_name:
@@ -50,16 +50,19 @@ def judge_change(
         yield _lowered(old, new, base)
 
 
-def judge_sleeping(old: Shoot, new: Shoot) -> Iterator[Finding]:
-    """Refuse to spread a control plane that is not there, or only waking up."""
+def validate_hibernated(old: Shoot, new: Shoot) -> Iterator[Finding]:
+    """Reject high availability for a control plane that is hibernated or waking up.
+
+    As in Gardener: such a control plane has nothing to spread yet.
+    """
     hibernation = new.spec.hibernation
-    sleeps = new.status.hibernated or (hibernation is not None and hibernation.enabled)
-    if sleeps and ha.wanted(old).type == ha.NONE and ha.wanted(new).type != ha.NONE:
+    is_hibernated = new.status.hibernated or (hibernation is not None and hibernation.enabled)
+    if is_hibernated and ha.requested(old).type == ha.NONE and ha.requested(new).type != ha.NONE:
         yield Finding.forbidden(_field(new), "wake the shoot up first, it is hibernated")
 
 
-def _is_left_open(shoot: Shoot | ShootTemplate) -> bool:
-    """Tell whether Gardener's spelling is there without its type; in templates that passes."""
+def _lacks_type(shoot: Shoot | ShootTemplate) -> bool:
+    """Return whether Gardener's field is there without its type; templates may have that."""
     control_plane = shoot.spec.control_plane
     available = control_plane.high_availability if control_plane is not None else None
     return available is not None and isinstance(shoot, Shoot)
@@ -89,20 +92,20 @@ def _document(document: DocumentHighAvailability, field: str) -> Iterator[Findin
     tolerance = document.failure_tolerance
     if tolerance is not None and tolerance not in (1, 2):
         yield Finding.invalid(f"{field}.failureTolerance", tolerance, "must be 1 or 2")
-    yield from _completeness(document, field)
+    yield from _type_and_enabled(document, field)
 
 
-def _completeness(document: DocumentHighAvailability, field: str) -> Iterator[Finding]:
+def _type_and_enabled(document: DocumentHighAvailability, field: str) -> Iterator[Finding]:
     has_type = bool(ha.type_of(document))
     if document.enabled and not has_type:
         yield Finding.required(
-            f"{field}.type", f"say which, with enabled: true: {' or '.join(ha.TYPES)}"
+            f"{field}.type", f"set it together with enabled: true, to {' or '.join(ha.TYPES)}"
         )
     elif has_type and not document.enabled:
         yield Finding.invalid(
             f"{field}.enabled",
             bool(document.enabled),
-            "a type asks for high availability, set enabled: true or remove the type",
+            "a type requires high availability, set enabled: true or remove the type",
         )
 
 
@@ -111,23 +114,23 @@ def _affinity(written: str, field: str) -> Iterator[Finding]:
         yield Finding.not_supported(field, written, ha.REGION_AFFINITIES)
 
 
-def _twins(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding]:
+def _annotations(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding]:
     annotations = shoot.metadata.annotations
-    twin = annotations.get(names.HIGH_AVAILABILITY)
-    if twin is not None:
-        parsed = ha.parse_twin(twin)
+    annotation = annotations.get(names.HIGH_AVAILABILITY)
+    if annotation is not None:
+        parsed = ha.parse_annotation(annotation)
         if parsed is None:
             yield Finding.invalid(
-                f"{base}{ha.TWIN_FIELD}",
-                twin,
+                f"{base}{ha.ANNOTATION_FIELD}",
+                annotation,
                 f"must be the JSON of {ha.DOCUMENT_FIELD}, e.g. "
                 '{"enabled":true,"type":"multi-zone"}',
             )
         else:
-            yield from _document(parsed, f"{base}{ha.TWIN_FIELD}")
+            yield from _document(parsed, f"{base}{ha.ANNOTATION_FIELD}")
     affinity = annotations.get(names.REGION_AFFINITY)
     if affinity is not None:
-        field = f"{base}{_TWIN_AFFINITY}"
+        field = f"{base}{_AFFINITY_ANNOTATION}"
         control_plane = shoot.spec.kubernetes.control_plane
         written = control_plane.region_affinity if control_plane is not None else ""
         if affinity not in ha.REGION_AFFINITIES:
@@ -139,7 +142,7 @@ def _twins(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding]:
 
 
 def _contradictions(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding]:
-    found = [*ha.spellings(shoot)]
+    found = [*ha.availability_sources(shoot)]
     for other in found[1:]:
         first = found[0]
         if other.value.type != first.value.type:
@@ -151,18 +154,18 @@ def _contradictions(shoot: Shoot | ShootTemplate, base: str) -> Iterator[Finding
 
 
 def _field(shoot: Shoot | ShootTemplate) -> str:
-    """Name the place that says which type is wanted."""
-    found = next(iter(ha.spellings(shoot)), None)
+    """Return the field that sets the type."""
+    found = next(iter(ha.availability_sources(shoot)), None)
     if found is None or found.field == ha.DOCUMENT_FIELD:
         return f"{ha.DOCUMENT_FIELD}.type"
     return found.field
 
 
 def _lowered(old: Shoot | ShootTemplate, new: Shoot | ShootTemplate, base: str) -> Finding:
-    """Name the place that says the tolerance, or that has said it: Gardener's field cannot."""
-    said = [found.field for shoot in (new, old) for found in ha.spellings(shoot)]
-    place = next((field for field in said if field != ha.UPSTREAM_FIELD), ha.DOCUMENT_FIELD)
+    """Return the finding at the field that sets or did set the tolerance, not Gardener's."""
+    fields = [found.field for shoot in (new, old) for found in ha.availability_sources(shoot)]
+    field = next((field for field in fields if field != ha.UPSTREAM_FIELD), ha.DOCUMENT_FIELD)
     return Finding.forbidden(
-        f"{base}{place}.failureTolerance",
-        f"cannot be lowered, keep {ha.wanted(old).failure_tolerance}",
+        f"{base}{field}.failureTolerance",
+        f"cannot be lowered, keep {ha.requested(old).failure_tolerance}",
     )

@@ -1,4 +1,4 @@
-"""Address ranges of a seed: readable, of its family, and apart from each other."""
+"""CIDRs of a seed: well-formed, of its IP families, and disjoint."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -6,14 +6,14 @@ from typing import Final, NamedTuple
 
 from webhook.admission.decision import Finding
 from webhook.api.seeds import SeedNetworks
-from webhook.domain import networks
-from webhook.domain.networks import Range
+from webhook.domain.placement import networks
+from webhook.domain.placement.networks import Range
 
-_SMALLEST_PREFIX: Final = 8
+_MIN_PREFIX: Final = 8
 _FAMILIES: Final = ("IPv4", "IPv6")
 
 
-class Named(NamedTuple):
+class NetworkField(NamedTuple):
     """A range and the field that holds it."""
 
     field: str
@@ -21,32 +21,32 @@ class Named(NamedTuple):
     range: Range
 
 
-def judge(spec: SeedNetworks, base: str) -> Iterator[Finding]:
-    """Judge the ranges of a seed and those that it offers to shoots."""
+def validate(spec: SeedNetworks, base: str) -> Iterator[Finding]:
+    """Validate the ranges of a seed and the default ranges of its shoots."""
     own = {"pods": spec.pods, "services": spec.services, "nodes": spec.nodes or ""}
     defaults = spec.shoot_defaults
     offered = {"pods": defaults.pods, "services": defaults.services} if defaults else {}
     blocked = {f"blockCIDRs[{i}]": cidr for i, cidr in enumerate(spec.block_cidrs)}
     faults = [*_families(spec.ip_families, f"{base}.ipFamilies")]
     if spec.nodes == "":
-        # The one range that may be absent: the others are read as such where they are empty.
-        faults.append(Finding.invalid(f"{base}.nodes", "", "write a range, or remove it"))
+        # Only this range may be null; the other ones are absent if they are empty.
+        faults.append(Finding.invalid(f"{base}.nodes", "", "set a CIDR, or remove the field"))
     seed = _read(own, base, spec.ip_families, faults)
     shoots = _read(offered, f"{base}.shootDefaults", spec.ip_families, faults)
     yield from faults
-    unread: list[Finding] = []
-    _read(blocked, base, _FAMILIES, unread)
-    # Gardener takes anything there, so that seeds which have it must stay writable.
-    yield from (fault.softened() for fault in unread)
-    yield from _apart(seed)
-    yield from _apart(shoots)
+    malformed: list[Finding] = []
+    _read(blocked, base, _FAMILIES, malformed)
+    # Gardener does not validate blockCIDRs, so seeds with malformed ones must stay writable.
+    yield from (fault.as_warning() for fault in malformed)
+    yield from _overlaps(seed)
+    yield from _overlaps(shoots)
     for shoot in shoots:
-        for named in seed:
+        for network in seed:
             # Since Gardener v1.124 the VPN maps IPv4 ranges, so only IPv6 ones must differ.
-            if shoot.range.version == 6 and shoot.range.overlaps(named.range):
-                yield _overlap(shoot, named)
-    for named in (*seed, *shoots):
-        yield from _bounds(named)
+            if shoot.range.version == 6 and shoot.range.overlaps(network.range):
+                yield _overlap(shoot, network)
+    for network in (*seed, *shoots):
+        yield from _limits(network)
 
 
 def _families(families: tuple[str, ...], base: str) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def _families(families: tuple[str, ...], base: str) -> Iterator[Finding]:
 
 def _read(
     written: dict[str, str], base: str, families: tuple[str, ...], faults: list[Finding]
-) -> list[Named]:
+) -> list[NetworkField]:
     found = []
     for name, cidr in written.items():
         if not cidr:
@@ -67,40 +67,40 @@ def _read(
         field = f"{base}.{name}"
         parsed = networks.parse(cidr) if "/" in cidr else None
         if parsed is None:
-            faults.append(Finding.invalid(field, cidr, "write a range such as 10.0.0.0/16"))
+            faults.append(Finding.invalid(field, cidr, "must be a CIDR such as 10.0.0.0/16"))
         elif not networks.matches_family(parsed, families):
             wanted = " or ".join(families or ("IPv4",))
-            faults.append(Finding.invalid(field, cidr, f"must be {wanted}, as ipFamilies says"))
+            faults.append(Finding.invalid(field, cidr, f"must be {wanted}, as in ipFamilies"))
         else:
-            found.append(Named(field, cidr, parsed))
+            found.append(NetworkField(field, cidr, parsed))
     return found
 
 
-def _apart(ranges: list[Named]) -> Iterator[Finding]:
+def _overlaps(ranges: list[NetworkField]) -> Iterator[Finding]:
     for one, other in combinations(ranges, 2):
         if one.range.overlaps(other.range):
             yield _overlap(other, one)
 
 
-def _overlap(one: Named, other: Named) -> Finding:
+def _overlap(one: NetworkField, other: NetworkField) -> Finding:
     return Finding.invalid(
         one.field, one.written, f"overlaps with {other.field} ({other.written}), choose another"
     )
 
 
-def _bounds(named: Named) -> Iterator[Finding]:
-    if networks.is_reserved(named.range):
+def _limits(network: NetworkField) -> Iterator[Finding]:
+    if networks.is_reserved(network.range):
         yield Finding.invalid(
-            named.field,
-            named.written,
+            network.field,
+            network.written,
             "overlaps with 240.0.0.0/8 to 244.0.0.0/8 or fd8f:6d53:b97a:1::/96, which are reserved",
         )
-    size = named.range.last - named.range.first + 1
+    size = network.range.last - network.range.first + 1
     if (
-        named.field.endswith(".services")
-        and named.range.version == 4
-        and size > 1 << (32 - _SMALLEST_PREFIX)
+        network.field.endswith(".services")
+        and network.range.version == 4
+        and size > 1 << (32 - _MIN_PREFIX)
     ):
         yield Finding.invalid(
-            named.field, named.written, f"must not be larger than a /{_SMALLEST_PREFIX}"
+            network.field, network.written, f"must not be larger than a /{_MIN_PREFIX}"
         )

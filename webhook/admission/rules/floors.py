@@ -1,4 +1,4 @@
-"""The floors that hold on a Tortoise while a request is judged."""
+"""The floors of a Tortoise at the time of a request."""
 
 from typing import Final
 
@@ -6,23 +6,23 @@ import msgspec
 
 from webhook.admission.decision import Request
 from webhook.api import names
-from webhook.api.meta import Draft, ObjectKey
-from webhook.domain import schedules
-from webhook.domain.floors import Floors
+from webhook.domain.scaling import schedules
+from webhook.domain.scaling.floors import Floors
+from webhook.kube.meta import Draft, ObjectKey
 from webhook.state.indexes import SCALINGS_BY_TORTOISE
 from webhook.state.snapshot import Snapshot
 
-MEANT: Final = names.SCALING_FLOORS
+_ANNOTATION: Final = names.SCALING_FLOORS
 
 
-def take_meant(draft: Draft, request: Request, snapshot: Snapshot) -> Floors | None:
-    """Take the floors that a write names off the draft; believe them only if it is our own.
+def pop_requested(draft: Draft, request: Request, snapshot: Snapshot) -> Floors | None:
+    """Remove the annotation with floors from the draft; use it only in writes of our controller.
 
-    Our controller knows best what holds at an edge: the replica that answers may have an older
-    cache or a slower clock. From anybody else the annotation means nothing and is not kept.
+    At the edge of a window the controller is right: the replica that serves the request may have an
+    older cache or a slower clock. In writes of other users the annotation is ignored and removed.
     """
     annotations = (draft.get("metadata") or {}).get("annotations") or {}
-    text = annotations.pop(MEANT, None)
+    text = annotations.pop(_ANNOTATION, None)
     if text is None:
         return None
     if not annotations:
@@ -35,7 +35,7 @@ def take_meant(draft: Draft, request: Request, snapshot: Snapshot) -> Floors | N
         return None
 
 
-def held(tortoise: ObjectKey, snapshot: Snapshot) -> Floors:
-    """Sum up the windows on a Tortoise that are open now."""
+def active(tortoise: ObjectKey, snapshot: Snapshot) -> Floors:
+    """Return the floors of the scaling windows of a Tortoise that are open now."""
     scalings = snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise))
-    return schedules.held(scalings, snapshot.taken_at)
+    return schedules.agenda_of(tortoise, scalings, snapshot.taken_at).floors

@@ -1,11 +1,10 @@
-"""The gardenlet of a ManagedSeed, or of a template for one."""
+"""The gardenlet of a ManagedSeed or of a ManagedSeedSet's template."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
 from webhook.admission.decision import Finding
-from webhook.api import identifiers, quantity
 from webhook.api.managedseeds import (
     Gardenlet,
     GardenletConfiguration,
@@ -13,8 +12,9 @@ from webhook.api.managedseeds import (
     GardenletImage,
     GardenletResources,
 )
-from webhook.api.meta import Quantity
-from webhook.api.quantity import QuantityError
+from webhook.kube import identifiers, quantity
+from webhook.kube.meta import Quantity
+from webhook.kube.quantity import QuantityError
 
 API_VERSION: Final = "gardenlet.config.gardener.cloud/v1alpha1"
 KIND: Final = "GardenletConfiguration"
@@ -22,26 +22,30 @@ _BOOTSTRAPS: Final = ("ServiceAccount", "BootstrapToken", "None")
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 
 
-def judge(gardenlet: Gardenlet, base: str, *, is_of_set: bool = False) -> Iterator[Finding]:
-    """Judge deployment, configuration and bootstrap; `base` is the gardenlet's path.
+def validate(gardenlet: Gardenlet, base: str, *, is_of_set: bool = False) -> Iterator[Finding]:
+    """Validate deployment, configuration and bootstrap; `base` is the path of the gardenlet.
 
-    The template of a set gets no defaults: what it leaves out is read as Gardener reads it.
+    The template of a set is not defaulted, so absent fields are interpreted as Gardener does.
     """
     if gardenlet.deployment is not None:
         yield from _deployment(gardenlet.deployment, f"{base}.deployment")
     if gardenlet.bootstrap is not None and gardenlet.bootstrap not in _BOOTSTRAPS:
         yield Finding.not_supported(f"{base}.bootstrap", gardenlet.bootstrap, _BOOTSTRAPS)
     if gardenlet.config is not None:
-        if not (is_of_set and _is_untitled(gardenlet.config)):
-            yield from _title(gardenlet.config, f"{base}.config")
+        if not (is_of_set and _has_default_type(gardenlet.config)):
+            yield from _type(gardenlet.config, f"{base}.config")
         yield from _configuration(gardenlet.config, f"{base}.config")
         yield from _connection(gardenlet, gardenlet.config, f"{base}.config.gardenClientConnection")
 
 
-def judge_change(
+def validate_update(
     old: Gardenlet, new: Gardenlet, base: str, *, is_of_set: bool = False
 ) -> Iterator[Finding]:
-    """Refuse to change how a gardenlet came to be; an object from before may lack the default."""
+    """Reject changes of immutable fields; old objects without the defaults may get them.
+
+    In the template of a set an absent field is a choice (no bootstrap means none), which cannot
+    change later.
+    """
     if old.bootstrap != new.bootstrap and (is_of_set or old.bootstrap is not None):
         yield Finding.immutable(f"{base}.bootstrap", new.bootstrap)
     merges = old.merge_with_parent
@@ -85,11 +89,11 @@ def _image(image: GardenletImage, base: str) -> Iterator[Finding]:
         yield Finding.not_supported(f"{base}.pullPolicy", image.pull_policy, _PULL_POLICIES)
 
 
-def _is_untitled(config: GardenletConfiguration) -> bool:
+def _has_default_type(config: GardenletConfiguration) -> bool:
     return config.api_version in ("", API_VERSION) and config.kind in ("", KIND)
 
 
-def _title(config: GardenletConfiguration, base: str) -> Iterator[Finding]:
+def _type(config: GardenletConfiguration, base: str) -> Iterator[Finding]:
     if (config.api_version, config.kind) != (API_VERSION, KIND):
         yield Finding.invalid(
             base, f"{config.api_version} {config.kind}", f"must be a {KIND} of {API_VERSION}"
@@ -106,15 +110,15 @@ def _configuration(config: GardenletConfiguration, base: str) -> Iterator[Findin
 
 
 def _resources(resources: GardenletResources, base: str) -> Iterator[Finding]:
-    faults: list[Finding] = []
-    capacity = _amounts(resources.capacity, f"{base}.capacity", faults)
-    reserved = _amounts(resources.reserved, f"{base}.reserved", faults)
-    yield from faults
+    errors: list[Finding] = []
+    capacity = _amounts(resources.capacity, f"{base}.capacity", errors)
+    reserved = _amounts(resources.reserved, f"{base}.reserved", errors)
+    yield from errors
     for name, amount in reserved.items():
         field = f"{base}.reserved.{name}"
         if name not in resources.capacity:
             yield Finding.invalid(
-                field, str(amount), f"nothing can be reserved without a capacity of {name}"
+                field, str(amount), f"cannot be reserved without a capacity of {name}"
             )
         elif name in capacity and amount > capacity[name]:
             yield Finding.invalid(
@@ -123,14 +127,14 @@ def _resources(resources: GardenletResources, base: str) -> Iterator[Finding]:
 
 
 def _amounts(
-    written: Mapping[str, Quantity], base: str, faults: list[Finding]
+    written: Mapping[str, Quantity], base: str, errors: list[Finding]
 ) -> dict[str, Decimal]:
     amounts = {}
     for name, text in written.items():
         try:
             amounts[name] = quantity.parse(text)
         except QuantityError as error:
-            faults.append(Finding.invalid(f"{base}.{name}", text, str(error)))
+            errors.append(Finding.invalid(f"{base}.{name}", text, str(error)))
     return amounts
 
 
@@ -142,7 +146,7 @@ def _connection(
         return
     if gardenlet.bootstrap in (None, "None"):
         if not connection.kubeconfig and not gardenlet.merge_with_parent:
-            yield Finding.required(f"{base}.kubeconfig", "needed where nothing bootstraps one")
+            yield Finding.required(f"{base}.kubeconfig", "required with bootstrap None")
         for value, name in (
             (connection.bootstrap_kubeconfig, "bootstrapKubeconfig"),
             (connection.kubeconfig_secret, "kubeconfigSecret"),
@@ -151,5 +155,5 @@ def _connection(
                 yield Finding.forbidden(f"{base}.{name}", "not used with bootstrap None, remove it")
     elif connection.kubeconfig:
         yield Finding.forbidden(
-            f"{base}.kubeconfig", "the bootstrap makes one, remove it or set bootstrap: None"
+            f"{base}.kubeconfig", "the bootstrap creates one, remove it or set bootstrap: None"
         )

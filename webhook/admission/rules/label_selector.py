@@ -1,18 +1,18 @@
-"""A label selector as it is written, place by place."""
+"""The syntax of label selectors, by field."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from webhook.admission.decision import Finding
-from webhook.api import identifiers
-from webhook.api.meta import Selector
+from webhook.kube import identifiers
+from webhook.kube.meta import Selector
 
-_LISTING: Final = ("In", "NotIn")
-_BARE: Final = ("Exists", "DoesNotExist")
+_WITH_VALUES: Final = ("In", "NotIn")
+_WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
-def judge(selector: Selector, base: str) -> Iterator[Finding]:
-    """Refuse keys, operators and values that no selector can have; `base` is its path."""
+def validate(selector: Selector, base: str) -> Iterator[Finding]:
+    """Reject invalid keys, operators and values; `base` is the path of the selector."""
     for key, value in selector.match_labels.items():
         for error in identifiers.label_key_errors(key):
             yield Finding.invalid(f"{base}.matchLabels", key, error)
@@ -22,9 +22,11 @@ def judge(selector: Selector, base: str) -> Iterator[Finding]:
         field = f"{base}.matchExpressions[{index}]"
         for error in identifiers.label_key_errors(term.key):
             yield Finding.invalid(f"{field}.key", term.key, error)
-        if term.operator in _LISTING and not term.values:
+        if term.operator in _WITH_VALUES and not term.values:
             yield Finding.required(f"{field}.values", f"list what {term.operator} compares with")
-        elif term.operator in _BARE and term.values:
+        elif term.operator in _WITHOUT_VALUES and term.values:
             yield Finding.forbidden(f"{field}.values", f"{term.operator} takes none, remove them")
-        elif term.operator not in (*_LISTING, *_BARE):
-            yield Finding.not_supported(f"{field}.operator", term.operator, (*_LISTING, *_BARE))
+        elif term.operator not in (*_WITH_VALUES, *_WITHOUT_VALUES):
+            yield Finding.not_supported(
+                f"{field}.operator", term.operator, (*_WITH_VALUES, *_WITHOUT_VALUES)
+            )

@@ -1,14 +1,14 @@
-"""Labels that say which seeds an object belongs to."""
+"""Labels with the names of the seeds that an object belongs to."""
 
 from collections.abc import Iterable
 
 from webhook.admission import drafts
 from webhook.api import names
-from webhook.api.meta import Draft
+from webhook.kube.meta import Draft
 
 
-def name_seeds(draft: Draft, seeds: Iterable[str]) -> None:
-    """Carry a label for each of these seeds, and for no other."""
+def set_seed_labels(draft: Draft, seeds: Iterable[str]) -> None:
+    """Set a label for each of these seeds, and remove those of other seeds."""
     wanted = {f"{names.SEED_NAME_PREFIX}{seed}" for seed in seeds}
     metadata = drafts.section(draft, "metadata")
     labels = metadata.get("labels") or {}

@@ -1,11 +1,10 @@
-"""The spec of a seed, or of a template for one."""
+"""The spec of a seed or of a Seed template."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from webhook.admission.decision import NOT_SUPPORTED, Finding
-from webhook.admission.rules import cidrs, credentials
-from webhook.api import identifiers
+from webhook.admission.rules import cidrs
 from webhook.api.seeds import (
     SeedBackup,
     SeedDNS,
@@ -16,49 +15,55 @@ from webhook.api.seeds import (
     SeedSpec,
     SeedTaint,
 )
+from webhook.kube import identifiers
+from webhook.kube.meta import ObjectReference
 
-_TAKES_NGINX: Final = ("nginx",)
-_NEVER_SET_LATER: Final = ("networks.pods", "networks.services")
+_INGRESS_CONTROLLERS: Final = ("nginx",)
+_NOT_SETTABLE_LATER: Final = ("networks.pods", "networks.services")
 _ZONE_SELECTIONS: Final = ("Prefer", "Enforce")
+_CREDENTIAL_KINDS: Final = {
+    ("v1", "Secret"),
+    ("security.gardener.cloud/v1alpha1", "WorkloadIdentity"),
+}
 
 
-class Manner(NamedTuple):
-    """How a spec is judged: a template may leave out what is filled in later."""
+class SeedValidationOptions(NamedTuple):
+    """How a spec is validated: fields of a template may be absent and are defaulted later."""
 
     is_template: bool = False
     is_strict: bool = False
     is_of_set: bool = False
-    """Whether it is the template of a set, which gets no defaults: what it lacks stays lacking."""
+    """Whether it is the template of a set, which is not defaulted."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether something may be left out because it is filled in later."""
+    def is_defaulted(self) -> bool:
+        """Whether fields may be absent because they are defaulted later."""
         return self.is_template and not (self.is_of_set and self.is_strict)
 
     def missing(self, field: str, message: str) -> Finding:
-        """Refuse an incomplete seed where the operator is strict, else only say so."""
+        """Return an error for a missing field if validation is strict, else a warning."""
         found = Finding.required(field, message)
-        return found if self.is_strict else found.softened()
+        return found if self.is_strict else found.as_warning()
 
 
-def judge(spec: SeedSpec, base: str, manner: Manner) -> Iterator[Finding]:
-    """Judge a spec by itself; `base` is its path."""
-    if not manner.is_template:
+def validate(spec: SeedSpec, base: str, options: SeedValidationOptions) -> Iterator[Finding]:
+    """Validate a spec without other objects; `base` is its path."""
+    if not options.is_template:
         yield from _required(spec, base)
     yield from _zones(spec, base)
-    yield from cidrs.judge(spec.networks, f"{base}.networks")
+    yield from cidrs.validate(spec.networks, f"{base}.networks")
     yield from _taints(spec.taints, f"{base}.taints")
     if spec.backup is not None:
-        yield from _backup(spec.backup, spec.provider.type, f"{base}.backup", manner)
+        yield from _backup(spec.backup, spec.provider.type, f"{base}.backup", options)
     if spec.settings is not None:
         yield from _settings(spec.settings, spec.provider.zones, f"{base}.settings")
-    yield from _exposure(spec, base, manner)
+    yield from _exposure(spec, base, options)
 
 
 def _required(spec: SeedSpec, base: str) -> Iterator[Finding]:
     provider, networks = spec.provider, spec.networks
     for value, field, message in (
-        (provider.type, "provider.type", "name the infrastructure under the seed"),
+        (provider.type, "provider.type", "name the provider of the seed"),
         (provider.region, "provider.region", "name the region of the seed"),
         (networks.pods, "networks.pods", "name the range of the seed's pods"),
         (networks.services, "networks.services", "name the range of the seed's services"),
@@ -88,18 +93,20 @@ def _taints(taints: tuple[SeedTaint, ...], base: str) -> Iterator[Finding]:
         seen.add(pair)
 
 
-def _backup(backup: SeedBackup, provider: str, base: str, manner: Manner) -> Iterator[Finding]:
-    if not backup.provider and not manner.is_open:
-        yield manner.missing(f"{base}.provider", "name the provider of the backups")
-    known = bool(provider and backup.provider) or (manner.is_strict and not manner.is_open)
+def _backup(
+    backup: SeedBackup, provider: str, base: str, options: SeedValidationOptions
+) -> Iterator[Finding]:
+    if not backup.provider and not options.is_defaulted:
+        yield options.missing(f"{base}.provider", "name the provider of the backups")
+    known = bool(provider and backup.provider) or (options.is_strict and not options.is_defaulted)
     if known and backup.provider != provider and not backup.region:
         yield Finding.invalid(
             f"{base}.region", "", "name a region, the backups' provider is not the seed's"
         )
     if backup.credentials_ref is None and backup.secret_ref is None:
-        yield manner.missing(f"{base}.credentialsRef", "name the credentials for the backups")
-    elif backup.credentials_ref is not None and manner.is_strict:
-        yield from credentials.judge(backup.credentials_ref, f"{base}.credentialsRef")
+        yield options.missing(f"{base}.credentialsRef", "name the credentials for the backups")
+    elif backup.credentials_ref is not None and options.is_strict:
+        yield from _credentials(backup.credentials_ref, f"{base}.credentialsRef")
 
 
 def _settings(settings: SeedSettings, zones: tuple[str, ...], base: str) -> Iterator[Finding]:
@@ -133,39 +140,41 @@ def _balancers(names: tuple[str, ...], zones: tuple[str, ...], base: str) -> Ite
             yield Finding.duplicate(field, name, "name each zone once")
 
 
-def _exposure(spec: SeedSpec, base: str, manner: Manner) -> Iterator[Finding]:
+def _exposure(spec: SeedSpec, base: str, options: SeedValidationOptions) -> Iterator[Finding]:
     if spec.ingress is not None:
-        yield from _ingress(spec.ingress, f"{base}.ingress", manner)
-    elif not manner.is_template:
-        yield manner.missing(f"{base}.ingress", "say how the seed's services are reached")
-    yield from _dns(spec.dns, f"{base}.dns", manner, bool(spec.ingress))
+        yield from _ingress(spec.ingress, f"{base}.ingress", options)
+    elif not options.is_template:
+        yield options.missing(f"{base}.ingress", "configure how the seed's services are reached")
+    yield from _dns(spec.dns, f"{base}.dns", options, bool(spec.ingress))
 
 
-def _ingress(ingress: SeedIngress, base: str, manner: Manner) -> Iterator[Finding]:
+def _ingress(ingress: SeedIngress, base: str, options: SeedValidationOptions) -> Iterator[Finding]:
     if not ingress.domain:
-        if not manner.is_open:
-            yield manner.missing(f"{base}.domain", "name the domain of the seed's ingress")
+        if not options.is_defaulted:
+            yield options.missing(f"{base}.domain", "name the domain of the seed's ingress")
     else:
         for error in identifiers.subdomain_errors(ingress.domain):
             yield Finding.invalid(f"{base}.domain", ingress.domain, error)
     kind = ingress.controller.kind
-    if kind not in _TAKES_NGINX and (kind or manner.is_strict or not manner.is_template):
-        yield Finding.not_supported(f"{base}.controller.kind", kind, _TAKES_NGINX)
+    if kind not in _INGRESS_CONTROLLERS and (kind or options.is_strict or not options.is_template):
+        yield Finding.not_supported(f"{base}.controller.kind", kind, _INGRESS_CONTROLLERS)
 
 
-def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator[Finding]:
+def _dns(
+    dns: SeedDNS, base: str, options: SeedValidationOptions, has_ingress: bool
+) -> Iterator[Finding]:
     provider = dns.provider
     if provider is None:
-        if has_ingress and not manner.is_open:
-            yield manner.missing(f"{base}.provider", "an ingress needs a DNS provider")
+        if has_ingress and not options.is_defaulted:
+            yield options.missing(f"{base}.provider", "an ingress needs a DNS provider")
     else:
         if not provider.type:
-            yield manner.missing(f"{base}.provider.type", "name the type of the DNS provider")
-        yield from _provider_credentials(provider, f"{base}.provider.credentialsRef", manner)
-    # Nobody fills that in, but documents older than the field leave it out of their templates.
-    if dns.internal is None and (manner.is_strict or not manner.is_template):
-        yield manner.missing(f"{base}.internal", "name the internal domain of shoots")
-    elif dns.internal is not None and manner.is_strict:
+            yield options.missing(f"{base}.provider.type", "name the type of the DNS provider")
+        yield from _provider_credentials(provider, f"{base}.provider.credentialsRef", options)
+    # It is never defaulted, but documents older than the field have templates without it.
+    if dns.internal is None and (options.is_strict or not options.is_template):
+        yield options.missing(f"{base}.internal", "name the internal domain of shoots")
+    elif dns.internal is not None and options.is_strict:
         yield from _internal(dns.internal, f"{base}.internal")
     seen: set[str] = set()
     for index, default in enumerate(dns.defaults):
@@ -177,13 +186,13 @@ def _dns(dns: SeedDNS, base: str, manner: Manner, has_ingress: bool) -> Iterator
 
 
 def _provider_credentials(
-    provider: SeedDNSProvider, field: str, manner: Manner
+    provider: SeedDNSProvider, field: str, options: SeedValidationOptions
 ) -> Iterator[Finding]:
     reference = provider.credentials_ref
     if reference is None and provider.secret_ref is None:
-        yield manner.missing(field, "name the credentials of the DNS provider")
-    elif reference is not None and manner.is_strict:
-        yield from credentials.judge(reference, field)
+        yield options.missing(field, "name the credentials of the DNS provider")
+    elif reference is not None and options.is_strict:
+        yield from _credentials(reference, field)
 
 
 def _internal(internal: SeedDNSDomain, base: str) -> Iterator[Finding]:
@@ -192,13 +201,13 @@ def _internal(internal: SeedDNSDomain, base: str) -> Iterator[Finding]:
             yield Finding.required(f"{base}.{name}", "must not be empty")
     for error in identifiers.subdomain_errors(internal.domain) if internal.domain else ():
         yield Finding.invalid(f"{base}.domain", internal.domain, error)
-    yield from credentials.judge(internal.credentials_ref, f"{base}.credentialsRef")
+    yield from _credentials(internal.credentials_ref, f"{base}.credentialsRef")
 
 
-def judge_change(
+def validate_update(
     old: SeedSpec, new: SeedSpec, base: str, *, is_of_set: bool = False
 ) -> Iterator[Finding]:
-    """Refuse to change what a running seed was built with."""
+    """Reject changes of immutable fields of a seed."""
     networks, before = new.networks, old.networks
     families = networks.ip_families or ("IPv4",)
     if families != (before.ip_families or ("IPv4",)):
@@ -209,7 +218,7 @@ def judge_change(
         (before.nodes, networks.nodes, "networks.nodes"),
         (old.ingress and old.ingress.domain, new.ingress and new.ingress.domain, "ingress.domain"),
     ):
-        if was != now and (was or (is_of_set and field in _NEVER_SET_LATER)):
+        if was != now and (was or (is_of_set and field in _NOT_SETTABLE_LATER)):
             yield Finding.immutable(f"{base}.{field}", now or "")
     if old.backup is not None:
         yield from _backup_change(old.backup, new.backup, f"{base}.backup")
@@ -225,3 +234,22 @@ def _backup_change(old: SeedBackup, new: SeedBackup | None, base: str) -> Iterat
         yield Finding.immutable(f"{base}.provider", new.provider)
     if old.region and old.region != new.region:
         yield Finding.immutable(f"{base}.region", new.region)
+
+
+def _credentials(reference: ObjectReference | None, base: str) -> Iterator[Finding]:
+    """Reject a reference with missing or malformed parts; an absent one lacks all of them."""
+    found = reference or ObjectReference()
+    for value, part in (
+        (found.api_version, "apiVersion"),
+        (found.kind, "kind"),
+        (found.name, "name"),
+        (found.namespace, "namespace"),
+    ):
+        if not value:
+            yield Finding.required(f"{base}.{part}", "must not be empty")
+    for value, part in ((found.name, "name"), (found.namespace, "namespace")):
+        for error in identifiers.subdomain_errors(value) if value else ():
+            yield Finding.invalid(f"{base}.{part}", value, error)
+    if (found.api_version, found.kind) not in _CREDENTIAL_KINDS:
+        written = f"{found.api_version}/{found.kind}"
+        yield Finding(base, "name a Secret or a WorkloadIdentity", NOT_SUPPORTED, written)

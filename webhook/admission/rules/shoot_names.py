@@ -1,4 +1,4 @@
-"""Names of shoots, which clouds bound together with the name of their project."""
+"""The length of shoot names, which is limited together with the name of the project."""
 
 from typing import Final
 
@@ -6,14 +6,14 @@ from webhook.api.projects import Project
 from webhook.state.indexes import PROJECTS_BY_NAMESPACE
 from webhook.state.snapshot import Snapshot
 
-LONGEST: Final = 21
+MAX_LENGTH: Final = 21
 """Gardener's limit on the names of a project and a shoot together."""
-GENERATED: Final = 5
-"""How many of them an API server adds to a `generateName`."""
+GENERATED_LENGTH: Final = 5
+"""The number of characters that an API server appends to `generateName`."""
 
 
 def project_of(namespace: str, snapshot: Snapshot) -> Project | None:
-    """Find the project that a namespace belongs to."""
+    """Return the project of a namespace."""
     if not snapshot.watches(Project):
         return None
     found = snapshot.by_index(PROJECTS_BY_NAMESPACE, namespace)

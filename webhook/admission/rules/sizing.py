@@ -1,4 +1,4 @@
-"""The sizing strategy of a shoot or of a template for one."""
+"""The sizing strategy of a shoot or of a shoot template."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,17 +11,19 @@ STRATEGIES: Final = ("Adaptive", "Backward-Compatible")
 _FIELD: Final = "spec.kubernetes.clusterAutoscaler.sizingStrategy"
 
 
-def judge(shoot: Shoot | ShootTemplate, base: str = "") -> Iterator[Finding]:
-    """Refuse an unknown strategy; `base` is where the template stands, with a dot at its end."""
+def validate(shoot: Shoot | ShootTemplate, base: str = "") -> Iterator[Finding]:
+    """Reject an unknown strategy; `base` is the path of the template with a dot, or empty."""
     autoscaler = shoot.spec.kubernetes.cluster_autoscaler
     written = autoscaler.sizing_strategy if autoscaler is not None else ""
     if written and written not in STRATEGIES:
         yield Finding.not_supported(f"{base}{_FIELD}", written, STRATEGIES)
-    twin = shoot.metadata.annotations.get(names.SIZING_STRATEGY)
-    if twin is None:
+    annotation = shoot.metadata.annotations.get(names.SIZING_STRATEGY)
+    if annotation is None:
         return
     field = f"{base}metadata.annotations[{names.SIZING_STRATEGY}]"
-    if twin not in STRATEGIES:
-        yield Finding.not_supported(field, twin, STRATEGIES)
-    elif written and twin != written:
-        yield Finding.invalid(field, twin, f"contradicts {base}{_FIELD}, remove the annotation")
+    if annotation not in STRATEGIES:
+        yield Finding.not_supported(field, annotation, STRATEGIES)
+    elif written and annotation != written:
+        yield Finding.invalid(
+            field, annotation, f"contradicts {base}{_FIELD}, remove the annotation"
+        )

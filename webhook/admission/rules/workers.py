@@ -1,13 +1,13 @@
-"""Worker pools by themselves: names, bounds, surge, and at least one node a zone."""
+"""Worker pools by themselves: names, bounds, surge, and at least one node for each zone."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
 from webhook.admission.decision import TOO_LONG, Finding
-from webhook.api import identifiers
-from webhook.api.workers import Worker
+from webhook.api.workers import ShootWorker
 from webhook.domain.options import WorkerRule
+from webhook.kube import identifiers
 
 MAX_NAME: Final = 15
 _PERCENT: Final = re.compile(r"[0-9]+%\Z")
@@ -15,18 +15,18 @@ _VOLUME_SIZE: Final = re.compile(r"[0-9]+Gi\Z")
 
 
 class Pools(NamedTuple):
-    """Worker pools beside the stored ones, compared once for all rules."""
+    """Worker pools and the stored ones, compared once for all rules."""
 
-    workers: Sequence[Worker]
-    stored: Mapping[str, Worker]
+    workers: Sequence[ShootWorker]
+    stored: Mapping[str, ShootWorker]
     changed: Sequence[int]
-    """Where those are that are new, or not stored just so."""
-    are_same: bool
-    """Whether all are stored just so, in the same order, and no other is."""
+    """The indexes of pools that are new or changed."""
+    are_unchanged: bool
+    """Whether all pools are unchanged, in the same order."""
 
     @classmethod
-    def of(cls, workers: Sequence[Worker], old: Sequence[Worker]) -> Self:
-        """Compare pools with those that are stored under their names."""
+    def of(cls, workers: Sequence[ShootWorker], old: Sequence[ShootWorker]) -> Self:
+        """Compare pools with the stored ones of the same names."""
         stored = {worker.name: worker for worker in old}
         if workers == old:
             return cls(workers, stored, (), True)
@@ -35,13 +35,13 @@ class Pools(NamedTuple):
         return cls(workers, stored, changed, False)
 
 
-def judge(pools: Pools, base: str, rule: WorkerRule = "every-pool") -> Iterator[Finding]:
-    """Judge all pools; `base` is the path of their list.
+def validate(pools: Pools, base: str, rule: WorkerRule = "every-pool") -> Iterator[Finding]:
+    """Validate all pools; `base` is the path of their list.
 
-    A pool that is stored just so is not judged again, but for its number of nodes: who changes a
-    label of an old cluster is not made to mend it first, only told.
+    An unchanged pool is not validated again, but for its number of nodes, and that is a warning: an
+    update of another field of an old shoot must not require fixing its pools first.
     """
-    if not pools.are_same:
+    if not pools.are_unchanged:
         yield from _changed(pools, base)
     if rule != "every-pool":
         yield from _system_component_pools(pools.workers, pools.stored, base)
@@ -49,22 +49,22 @@ def judge(pools: Pools, base: str, rule: WorkerRule = "every-pool") -> Iterator[
         yield from _every_pool(pools.workers, pools.stored, base)
 
 
-def is_any_short(workers: Sequence[Worker]) -> bool:
-    """Tell whether some pool has fewer nodes than zones."""
+def is_any_short(workers: Sequence[ShootWorker]) -> bool:
+    """Return whether a pool has fewer nodes than zones."""
     return any(map(_is_short, workers))
 
 
 def _changed(pools: Pools, base: str) -> Iterator[Finding]:
     workers = pools.workers
     if len({worker.name for worker in workers}) < len(workers):
-        yield from _names_again(workers, base)
+        yield from _duplicate_names(workers, base)
     for index in pools.changed:
         yield from _pool(workers[index], f"{base}[{index}]")
     if workers:
         yield from _system_components(workers, base)
 
 
-def _names_again(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
+def _duplicate_names(workers: Sequence[ShootWorker], base: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for index, worker in enumerate(workers):
         if worker.name in seen:
@@ -73,7 +73,7 @@ def _names_again(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
         seen.add(worker.name)
 
 
-def _pool(worker: Worker, field: str) -> Iterator[Finding]:
+def _pool(worker: ShootWorker, field: str) -> Iterator[Finding]:
     yield from _name(worker.name, f"{field}.name")
     for bound, name in ((worker.minimum, "minimum"), (worker.maximum, "maximum")):
         if bound < 0:
@@ -90,7 +90,7 @@ def _pool(worker: Worker, field: str) -> Iterator[Finding]:
         )
     if worker.priority is not None and worker.priority < -1:
         yield Finding.invalid(f"{field}.priority", worker.priority, "must be -1 or more")
-    yield from _update(worker, field)
+    yield from _rolling_update(worker, field)
 
 
 def _name(name: str, field: str) -> Iterator[Finding]:
@@ -103,14 +103,14 @@ def _name(name: str, field: str) -> Iterator[Finding]:
         yield Finding.invalid(field, name, error)
 
 
-def _update(worker: Worker, field: str) -> Iterator[Finding]:
+def _rolling_update(worker: ShootWorker, field: str) -> Iterator[Finding]:
     surge = worker.max_surge if worker.max_surge is not None else 1
     unavailable = worker.max_unavailable if worker.max_unavailable is not None else 0
     if (
         type(surge) is type(unavailable) is int
         and min(surge, unavailable) >= 0 < surge + unavailable
     ):
-        return  # as nearly everybody writes them
+        return  # the common case
     for value, name in ((surge, "maxSurge"), (unavailable, "maxUnavailable")):
         if isinstance(value, str) and not _PERCENT.match(value):
             yield Finding.invalid(
@@ -122,10 +122,10 @@ def _update(worker: Worker, field: str) -> Iterator[Finding]:
     if isinstance(unavailable, str) and amount > 100:
         yield Finding.invalid(f"{field}.maxUnavailable", unavailable, "must not exceed 100%")
     if amount == 0 and _amount(surge) == 0:
-        yield _stuck(unavailable, field)
+        yield _no_progress(unavailable, field)
 
 
-def _stuck(unavailable: int | str, field: str) -> Finding:
+def _no_progress(unavailable: int | str, field: str) -> Finding:
     return Finding.invalid(
         f"{field}.maxUnavailable",
         unavailable,
@@ -133,23 +133,23 @@ def _stuck(unavailable: int | str, field: str) -> Finding:
     )
 
 
-def judge_undefaulted(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
-    """Refuse pools that lean on a default for their surge where nobody fills it in."""
+def validate_undefaulted(workers: Sequence[ShootWorker], base: str) -> Iterator[Finding]:
+    """Reject pools without maxSurge in a template that is not defaulted."""
     for index, worker in enumerate(workers):
         unavailable = worker.max_unavailable if worker.max_unavailable is not None else 0
         if worker.max_surge is None and _amount(unavailable) == 0:
-            yield _stuck(unavailable, f"{base}[{index}]")
+            yield _no_progress(unavailable, f"{base}[{index}]")
 
 
 def _amount(value: int | str) -> int:
-    """Read a number or a percentage; what is neither counts nothing."""
+    """Return a number or percentage as an integer; 0 for anything else."""
     if isinstance(value, int):
         return value
-    # More than a few digits would cost time to read, and are far too many all the same.
+    # Reading very many digits takes long, and the last ones suffice to exceed any limit.
     return int(value[-12:-1]) if _PERCENT.match(value) else 0
 
 
-def _system_components(workers: Sequence[Worker], base: str) -> Iterator[Finding]:
+def _system_components(workers: Sequence[ShootWorker], base: str) -> Iterator[Finding]:
     if not any(worker.maximum > 0 and allows_system_components(worker) for worker in workers):
         yield Finding.forbidden(
             base,
@@ -158,24 +158,24 @@ def _system_components(workers: Sequence[Worker], base: str) -> Iterator[Finding
         )
 
 
-def allows_system_components(worker: Worker) -> bool:
-    """Tell whether a pool may run system components; one that says nothing of them may."""
+def allows_system_components(worker: ShootWorker) -> bool:
+    """Return whether a pool may run system components, which is the default."""
     return worker.system_components is None or worker.system_components.allow
 
 
 def _every_pool(
-    workers: Sequence[Worker], stored: Mapping[str, Worker], base: str
+    workers: Sequence[ShootWorker], stored: Mapping[str, ShootWorker], base: str
 ) -> Iterator[Finding]:
-    """Document 002: each pool can have a node in each of its zones."""
+    """Validate that each pool can have a node in each of its zones (document 002)."""
     for index, worker in enumerate(workers):
         if _is_short(worker):
             yield _short(worker, stored.get(worker.name), f"{base}[{index}].maximum")
 
 
 def _system_component_pools(
-    workers: Sequence[Worker], stored: Mapping[str, Worker], base: str
+    workers: Sequence[ShootWorker], stored: Mapping[str, ShootWorker], base: str
 ) -> Iterator[Finding]:
-    """Gardener's rule: of the pools with the same zones one that suffices is enough."""
+    """Validate Gardener's rule: of the pools with the same zones one must suffice."""
     short: dict[frozenset[str], int] = {}
     sufficient: set[frozenset[str]] = set()
     for index, worker in enumerate(workers):
@@ -191,11 +191,11 @@ def _system_component_pools(
             yield _short(worker, stored.get(worker.name), f"{base}[{index}].maximum")
 
 
-def _is_short(worker: Worker) -> bool:
+def _is_short(worker: ShootWorker) -> bool:
     return 0 < worker.maximum < len(worker.zones)
 
 
-def _short(worker: Worker, old: Worker | None, field: str) -> Finding:
+def _short(worker: ShootWorker, old: ShootWorker | None, field: str) -> Finding:
     zones = len(worker.zones)
     found = Finding.forbidden(
         field,
@@ -205,4 +205,4 @@ def _short(worker: Worker, old: Worker | None, field: str) -> Finding:
     unchanged = (
         old is not None and old.maximum == worker.maximum and len(old.zones) == len(worker.zones)
     )
-    return found.softened() if unchanged else found
+    return found.as_warning() if unchanged else found

@@ -1,4 +1,4 @@
-"""POLICIES as webhook configurations: which requests an API server brings to us, and how."""
+"""Webhook configurations for POLICIES: which requests API servers send to the webhook, and how."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,14 +6,20 @@ from difflib import get_close_matches
 from itertools import chain, product
 from typing import Final, NamedTuple
 
-from webhook.admission.conditions import STATUS, MatchCondition, conditions, number_changes
 from webhook.admission.decision import Operation
+from webhook.admission.match_conditions import (
+    STATUS,
+    MatchCondition,
+    match_conditions,
+    number_changes,
+)
 from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
 from webhook.api import names
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import Draft, ObjectKey
-from webhook.domain.options import AdmissionOptions, Failure, Options
+from webhook.domain import features
+from webhook.domain.options import AdmissionOptions, FailurePolicy, Options
+from webhook.kube.meta import Draft, ObjectKey
 
 NAME: Final = "espalier"
 TIMEOUT_SECONDS: Final = 5
@@ -23,8 +29,8 @@ _MUTATE: Final = "mutate"
 _VALIDATE: Final = "validate"
 
 
-class Target(NamedTuple):
-    """Where API servers reach us: a Service of their cluster, or a URL."""
+class WebhookTarget(NamedTuple):
+    """How API servers reach the webhook: a Service of their cluster, or a URL."""
 
     service: ObjectKey | None
     ca_bundle: bytes = b""
@@ -32,45 +38,45 @@ class Target(NamedTuple):
     port: int = 443
 
 
-class Entry(NamedTuple):
-    """Requests for one kind that are brought to one path with one failure policy."""
+class WebhookEntry(NamedTuple):
+    """One webhook of a configuration: one kind, one path and one failure policy."""
 
     kind: Kind
-    half: str
-    failure: Failure
+    verb: str
+    failure: FailurePolicy
     subresources: Mapping[Operation, tuple[str, ...]]
-    """For each operation that is asked for, on what: the object itself is the empty text."""
-    label: str = ""
-    takes: bool = False
-    """Whether an answer may be followed by a write of ours, though never on dry-run."""
-    lets_go: bool = False
-    """Whether changes of finalizers are brought to us, too."""
-    changes: str = ""
-    """Where set, only changes of this number are brought to us."""
+    """The subresources of each operation; the object itself is the empty string."""
+    namespace_label: str = ""
+    has_side_effects: bool = False
+    """Whether a call may write, though never on dry-run."""
+    validates_finalizers: bool = False
+    """Whether changes of finalizers match as well."""
+    changed_field: str = ""
+    """Where set, only changes of this number of the spec match."""
 
     @property
     def is_status(self) -> bool:
-        return any(STATUS in asked for asked in self.subresources.values())
+        return any(STATUS in each for each in self.subresources.values())
 
     @property
     def name(self) -> str:
-        """Name it so that a refusal says what was refused, as in shoots.validate.fail."""
+        """The name of the webhook, which API servers quote in denials: shoots.validate.fail."""
         what = (
-            "delete" if "DELETE" in self.subresources else STATUS if self.is_status else self.half
+            "delete" if "DELETE" in self.subresources else STATUS if self.is_status else self.verb
         )
         return f"{self.kind.plural}.{what}.{self.failure.lower()}.{_DOMAIN}"
 
 
 def configurations(
-    target: Target, options: Options, policies: Iterable[Policy] = POLICIES
+    target: WebhookTarget, options: Options, policies: Iterable[Policy] = POLICIES
 ) -> list[Draft]:
-    """Make both configurations for the policies that are in use with these options."""
+    """Return both configurations for the policies that are in use with these options."""
     used = [policy for policy in policies if is_used(policy, options)]
     return [
         _configuration(
-            kind, [_webhook(entry, target, options) for entry in entries(used, options, half)]
+            kind, [_webhook(entry, target, options) for entry in entries(used, options, verb)]
         )
-        for kind, half in (
+        for kind, verb in (
             ("MutatingWebhookConfiguration", _MUTATE),
             ("ValidatingWebhookConfiguration", _VALIDATE),
         )
@@ -78,7 +84,7 @@ def configurations(
 
 
 def check(options: AdmissionOptions) -> None:
-    """Refuse names of policies that nobody knows: what they say would never be heard."""
+    """Raise ValueError for settings of policies that do not exist, as they would have no effect."""
     known = sorted({policy.name for policy in POLICIES})
     for name in (*options.modes, *chain(*options.exceptions.values()), *options.failures):
         if name not in known:
@@ -88,8 +94,10 @@ def check(options: AdmissionOptions) -> None:
 
 
 def is_used(policy: Policy, options: Options) -> bool:
-    """Tell whether a policy is ever asked: one that is off everywhere costs no calls."""
+    """Return whether a policy is ever run; one that is off everywhere needs no webhook."""
     if options.beside_gardener and not policy.beside_gardener:
+        return False
+    if not features.has_policy(options.features, policy.name):
         return False
     admission = options.admission
     return any(
@@ -98,18 +106,18 @@ def is_used(policy: Policy, options: Options) -> bool:
     )
 
 
-def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator[Entry]:
-    """Group policies by what is called together.
+def entries(policies: Iterable[Policy], options: Options, verb: str) -> Iterator[WebhookEntry]:
+    """Group policies into webhooks.
 
-    All policies for one operation on one kind are one call, so the call fails closed if one of
-    them does. Deletions are a call of their own: only there is an object missing. So are writes of
-    a status: no rule about a spec may hold up what controllers tell.
+    All policies for one operation on one kind share one call, so the call fails closed if one of
+    them does. Deletions are a webhook of their own, since `object` is missing there. So are updates
+    of a status: no validation of a spec may hold up the status reports of controllers.
     """
-    failures: dict[tuple[Kind, Operation, bool], Failure] = {}
+    failures: dict[tuple[Kind, Operation, bool], FailurePolicy] = {}
     subresources: dict[tuple[Kind, Operation, bool], dict[str, None]] = {}
-    policy_of: dict[tuple[Kind, bool], list[Policy]] = {}
+    members_of: dict[tuple[Kind, bool], list[Policy]] = {}
     for policy in policies:
-        if (policy.mutate if half == _MUTATE else policy.validate) is None:
+        if (policy.mutate if verb == _MUTATE else policy.validate) is None:
             continue
         for model, operation, sub in product(policy.models, policy.operations, policy.subresources):
             kind, is_status = kind_of_model(model), sub == STATUS
@@ -117,35 +125,48 @@ def entries(policies: Iterable[Policy], options: Options, half: str) -> Iterator
             if failures.get(key) != "Fail":
                 failures[key] = _failure(policy, options)
             subresources.setdefault(key, {})[sub] = None
-            policy_of.setdefault((kind, is_status), []).append(policy)
-    grouped: dict[tuple[Kind, bool, bool, Failure], dict[Operation, tuple[str, ...]]] = {}
+            members_of.setdefault((kind, is_status), []).append(policy)
+    grouped: dict[tuple[Kind, bool, bool, FailurePolicy], dict[Operation, tuple[str, ...]]] = {}
     for (kind, operation, is_status), failure in failures.items():
         found = grouped.setdefault((kind, operation == "DELETE", is_status, failure), {})
         found[operation] = tuple(subresources[kind, operation, is_status])
-    for (kind, _, is_status, failure), asked in grouped.items():
-        # Where one policy wants to see every namespace, the others look at the label themselves.
-        judges = policy_of[kind, is_status]
-        label = _common([policy.label for policy in judges])
-        changes = _common([policy.changes for policy in judges])
-        takes = any(policy.takes for policy in judges)
-        lets_go = any(policy.lets_go for policy in judges)
-        yield Entry(kind, half, failure, asked, label, takes, lets_go, changes)
+    for (kind, _, is_status, failure), operations in grouped.items():
+        # If one policy needs every namespace, the others check the label themselves.
+        members = members_of[kind, is_status]
+        label = _common([policy.namespace_label for policy in members])
+        changed_field = _common([policy.changed_field for policy in members])
+        has_side_effects = any(policy.has_side_effects for policy in members)
+        validates_finalizers = any(policy.validates_finalizers for policy in members)
+        yield WebhookEntry(
+            kind,
+            verb,
+            failure,
+            operations,
+            label,
+            has_side_effects,
+            validates_finalizers,
+            changed_field,
+        )
 
 
-def _common(said: list[str]) -> str:
-    """Give what all say; the empty text, that is everything, where they differ."""
-    return said[0] if len(set(said)) == 1 else ""
+def _common(values: list[str]) -> str:
+    """Return the value that all share; the empty string, which matches all, if they differ."""
+    return values[0] if len(set(values)) == 1 else ""
 
 
-def _failure(policy: Policy, options: Options) -> Failure:
-    """Beside a Gardener nothing of Gardener's may stop because we are down.
+def _failure(policy: Policy, options: Options) -> FailurePolicy:
+    """Return the failure policy of a policy: that of the settings, or its own.
 
-    Policies of scheduled scaling are about workloads, which must scale while we are away.
+    Beside a Gardener no request of Gardener may fail because this webhook is down, so the default
+    is Ignore. Policies of scheduled scaling keep theirs: workloads must scale without the webhook.
+
+    That includes machineset.permits, though a pool may exceed its surge while the webhook is down:
+    machines live in seeds, and only a garden that is a seed as well is affected.
     """
     admission = options.admission
     if policy.name in admission.failures:
         return admission.failures[policy.name]
-    if policy.label == names.SCALING_NAMESPACE:
+    if policy.namespace_label == names.SCALING_NAMESPACE:
         return policy.failure
     if admission.failure is not None:
         return admission.failure
@@ -164,7 +185,7 @@ def _configuration(kind: str, webhooks: list[Draft]) -> Draft:
     }
 
 
-def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
+def _webhook(entry: WebhookEntry, target: WebhookTarget, options: Options) -> Draft:
     webhook: Draft = {
         "name": entry.name,
         "admissionReviewVersions": ["v1"],
@@ -172,24 +193,31 @@ def _webhook(entry: Entry, target: Target, options: Options) -> Draft:
         "failurePolicy": entry.failure,
         "matchPolicy": "Equivalent",
         "rules": [*_rules(entry, options)],
-        "sideEffects": "NoneOnDryRun" if entry.takes else "None",
+        "sideEffects": "NoneOnDryRun" if entry.has_side_effects else "None",
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
-    if entry.label:
-        webhook["namespaceSelector"] = _labelled(entry.label, options)
+    if entry.namespace_label:
+        webhook["namespaceSelector"] = _labelled(entry.namespace_label, options)
     elif entry.kind.namespaced:
         webhook["namespaceSelector"] = _namespaces(options)
-    found: tuple[MatchCondition, ...] = (number_changes(entry.changes),) if entry.changes else ()
-    if not entry.label:
-        found = (*conditions(entry.subresources, options, lets_go=entry.lets_go), *found)
-    webhook["matchConditions"] = [condition._asdict() for condition in found]
-    if entry.half == _MUTATE:
+    conditions: tuple[MatchCondition, ...] = (
+        (number_changes(entry.changed_field),) if entry.changed_field else ()
+    )
+    if not entry.namespace_label:
+        conditions = (
+            *match_conditions(
+                entry.subresources, options, validates_finalizers=entry.validates_finalizers
+            ),
+            *conditions,
+        )
+    webhook["matchConditions"] = [condition._asdict() for condition in conditions]
+    if entry.verb == _MUTATE:
         webhook["reinvocationPolicy"] = "IfNeeded"
     return {key: value for key, value in webhook.items() if value != []}
 
 
-def _client(entry: Entry, target: Target) -> Draft:
-    path = f"/{entry.half}"
+def _client(entry: WebhookEntry, target: WebhookTarget) -> Draft:
+    path = f"/{entry.verb}"
     client: Draft = {}
     if target.ca_bundle:
         client["caBundle"] = base64.b64encode(target.ca_bundle).decode()
@@ -204,8 +232,8 @@ def _client(entry: Entry, target: Target) -> Draft:
     return client | {"service": service}
 
 
-def _rules(entry: Entry, options: Options) -> Iterator[Draft]:
-    """Ask for operations on the same resources together."""
+def _rules(entry: WebhookEntry, options: Options) -> Iterator[Draft]:
+    """Yield one rule for all operations on the same resources."""
     kind = entry.kind
     more = () if options.beside_gardener else kind.also_served
     grouped: dict[tuple[str, ...], list[Operation]] = {}
@@ -222,15 +250,18 @@ def _rules(entry: Entry, options: Options) -> Iterator[Draft]:
 
 
 def _labelled(label: str, options: Options) -> Draft:
-    """Choose namespaces by their label; our own workloads never depend on ourselves."""
+    """Select namespaces by label, without our own: its workloads must not depend on the webhook.
+
+    There the controller alone applies the floors of scheduled scaling.
+    """
     excluded = [_NEVER, options.namespace] if label == names.SCALING_NAMESPACE else [_NEVER]
     never = {"key": names.NAMESPACE_NAME, "operator": "NotIn", "values": excluded}
     return {"matchExpressions": [{"key": label, "operator": "Exists"}, never]}
 
 
 def _namespaces(options: Options) -> Draft:
-    """Leave out kube-system and our own namespace, unless the garden itself is our home."""
-    own, garden = options.namespace, options.admission.garden_namespace
+    """Exclude kube-system and our own namespace, unless we run in the garden namespace."""
+    own, garden = options.namespace, options.garden_namespace
     excluded = [_NEVER]
     if own != garden and not options.beside_gardener:
         excluded.append(own)

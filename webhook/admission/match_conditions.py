@@ -1,7 +1,7 @@
-"""CEL conditions that spare us calls: requests that every policy would allow untouched.
+"""CEL match conditions: they exclude requests that every policy would allow unchanged.
 
-Only what CEL has had from the start is used, no optional syntax: each of them is evaluated by
-kube-apiserver, by gardener-apiserver and by the embedded server.
+The expressions use only the basic syntax of CEL, since kube-apiserver, gardener-apiserver and the
+embedded API server all evaluate them.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -13,7 +13,7 @@ from webhook.domain.options import Options
 
 
 class MatchCondition(NamedTuple):
-    """An expression; the API server does not call us where it is false."""
+    """A CEL expression; the API server does not call the webhook where it is false."""
 
     name: str
     expression: str
@@ -24,18 +24,18 @@ _NO_UPDATE: Final = 'request.operation != "UPDATE"'
 
 
 def _differs(field: str) -> str:
-    """Compare what may be absent."""
+    """Return an expression that is true if a field, which may be absent, changes."""
     new, old = f"object.{field}", f"oldObject.{field}"
     return f"(has({new}) != has({old}) || (has({new}) && {new} != {old}))"
 
 
-def _ours_differ() -> str:
-    """Compare our own annotations, each way."""
+def _own_annotations_differ() -> str:
+    """Return an expression that is true if an annotation of ours is added, removed or changed."""
     return " || ".join(
-        f"(has({mine}.annotations) && {mine}.annotations.exists(key, "
+        f"(has({one}.annotations) && {one}.annotations.exists(key, "
         f'key.startsWith("{names.PREFIX}") && (!has({other}.annotations) || '
-        f"!(key in {other}.annotations) || {other}.annotations[key] != {mine}.annotations[key])))"
-        for mine, other in (
+        f"!(key in {other}.annotations) || {other}.annotations[key] != {one}.annotations[key])))"
+        for one, other in (
             ("object.metadata", "oldObject.metadata"),
             ("oldObject.metadata", "object.metadata"),
         )
@@ -49,54 +49,57 @@ CHANGES: Final = MatchCondition(
     "changes-spec-labels-or-annotations",
     " || ".join((_NO_UPDATE, _SPEC, *_METADATA)),
 )
-"""Status, finalizers and bookkeeping are not judged: letting go of an object always passes."""
+"""Changes of status, finalizers or managed fields alone are always allowed."""
 
-CHANGES_OR_LETS_GO: Final = MatchCondition(
+CHANGES_OR_FINALIZERS: Final = MatchCondition(
     "changes-spec-labels-annotations-or-finalizers",
     " || ".join((_NO_UPDATE, _SPEC, *_METADATA, _differs("metadata.finalizers"))),
 )
-"""Where operators want finalizers to be judged, too."""
+"""For kinds with a policy that validates finalizers."""
 
 CHANGES_STATUS: Final = MatchCondition("changes-status", _differs("status"))
 
-CHANGES_OURS: Final = MatchCondition(
+CHANGES_OWN: Final = MatchCondition(
     "changes-spec-or-our-annotations",
-    " || ".join((_NO_UPDATE, _SPEC, _ours_differ())),
+    " || ".join((_NO_UPDATE, _SPEC, _own_annotations_differ())),
 )
-"""Beside a Gardener its controllers' labels and annotations are no concern of ours, either."""
+"""Beside a Gardener, labels and annotations of its controllers are ignored as well."""
 
 
-OUR_BINDINGS: Final = MatchCondition(
+OWN_BINDINGS: Final = MatchCondition(
     "binds-our-shoots-only",
     '!has(request.subResource) || request.subResource != "binding" || '
     "(has(object.spec.schedulerName) && "
     f'object.spec.schedulerName == "{names.SCHEDULER_NAME}")',
 )
-"""Beside a Gardener, what its own scheduler binds must never wait for us."""
+"""Beside a Gardener, bindings of its own scheduler must not depend on this webhook."""
 
 
-def conditions(
-    subresources: Mapping[Operation, Collection[str]], options: Options, *, lets_go: bool = False
+def match_conditions(
+    subresources: Mapping[Operation, Collection[str]],
+    options: Options,
+    *,
+    validates_finalizers: bool = False,
 ) -> Iterator[MatchCondition]:
-    """List the conditions for a call; whatever is created or deleted is judged.
+    """Yield the conditions of a webhook; creations and deletions always match.
 
-    `subresources` says for each operation on what it is asked for, `lets_go` whether a policy
-    judges finalizers.
+    `subresources` lists the subresources of each operation; `validates_finalizers` is set if a
+    policy of the webhook validates finalizers.
     """
-    asked = subresources.get("UPDATE", ())
-    if STATUS in asked:
+    updated = subresources.get("UPDATE", ())
+    if STATUS in updated:
         yield CHANGES_STATUS
-    elif asked and options.beside_gardener:
-        yield CHANGES_OURS
-    elif asked:
-        yield CHANGES_OR_LETS_GO if lets_go else CHANGES
-    bindings = any("binding" in asked for asked in subresources.values())
+    elif updated and options.beside_gardener:
+        yield CHANGES_OWN
+    elif updated:
+        yield CHANGES_OR_FINALIZERS if validates_finalizers else CHANGES
+    bindings = any("binding" in each for each in subresources.values())
     if options.beside_gardener and bindings:
-        yield OUR_BINDINGS
+        yield OWN_BINDINGS
 
 
 def number_changes(name: str) -> MatchCondition:
-    """Ask only where a number of the spec changes; what is absent counts as 0."""
+    """Return a condition that is true if a number of the spec changes; absent counts as 0."""
     new, old = _number("object", name), _number("oldObject", name)
     created = f'(request.operation == "CREATE" && {new} != 0)'
     updated = f'(request.operation == "UPDATE" && {new} != {old})'
