@@ -1,6 +1,10 @@
-"""PLACEMENT: which seed a shoot gets, and why no other.
+"""Placement: which seed a shoot gets, and why every other seed is rejected.
 
-One question, `place(shoot, seeds, snapshot)`, answered by the steps of a profile; the wire format
-of scheduler extenders, explanations for people, and what a seed's ledger says. Pure: no I/O, no
-clock; writing a placement down is the business of `controllers`.
+`pipeline` holds `place(shoot, seeds, snapshot)`, which runs the filters and scorers of a profile.
+`framework` defines filters, scorers and profiles, and `profiles` lists them. `shoot_info` and
+`candidates` hold the parsed shoot and seeds, `seed_table` all seeds with cached results in
+`columns`. `region_strategy` orders seeds by distance, `result` is the answer and `explain` its
+text. `ledger` and `reservations` count shoots that are not bound yet. `extender` is the wire format
+of kube-scheduler's extenders. Everything here is pure: no I/O and no clock. `webhook.placement`
+writes the chosen seed into the shoot.
 """

@@ -1,22 +1,23 @@
-"""What placement wants to know of a seed, read once for each version of it."""
+"""Seeds as placement reads them: parsed once for each version of a seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from webhook.api.conditions import Condition
 from webhook.api.seeds import Seed
-from webhook.domain import capacity, networks, zones
-from webhook.domain.capacity import CapacityError
-from webhook.domain.networks import Range
+from webhook.domain.placement import networks
+from webhook.domain.placement.networks import Range
+from webhook.domain.seeds import capacity, zones
+from webhook.domain.seeds.capacity import CapacityError
+from webhook.kube.conditions import Condition
 
 _NOTHING: Final[Mapping[str, Decimal]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A seed with its texts parsed."""
+    """A seed with its quantities, networks and zones parsed."""
 
     seed: Seed
     name: str
@@ -28,13 +29,13 @@ class Candidate:
     default_domains: tuple[str, ...]
     allocatable: Mapping[str, Decimal]
     faults: tuple[str, ...]
-    """What of the seed cannot be read; such a seed takes no shoots."""
+    """Fields that cannot be parsed; a seed with such fields is rejected."""
     used: Mapping[str, Decimal]
-    """What shoots use of it now, those included that are only assumed to be there."""
+    """Resources that shoots use on the seed, including placements that are only assumed."""
 
 
 def read(seed: Seed, used: Mapping[str, Decimal] = _NOTHING) -> Candidate:
-    """Parse a seed; what cannot be parsed is noted, never raised."""
+    """Parse a seed; fields that cannot be parsed are listed in `faults`, nothing is raised."""
     faults: list[str] = []
     return Candidate(
         seed=seed,
@@ -52,9 +53,9 @@ def read(seed: Seed, used: Mapping[str, Decimal] = _NOTHING) -> Candidate:
 
 
 def is_same(seed: Seed, other: Seed) -> bool:
-    """Tell whether two versions of a seed are alike in all that placement reads.
+    """Return whether two versions of a seed are equal in every field that placement reads.
 
-    Seeds report themselves all the time; only what is told here can change a decision.
+    The status of a seed is updated all the time, mostly in fields that cannot change a decision.
     """
     return (
         seed.spec == other.spec
@@ -84,7 +85,7 @@ def _ranges(seed: Seed, faults: list[str]) -> tuple[Range, ...]:
             continue
         parsed = networks.parse(cidr)
         if parsed is None:
-            faults.append(f"spec.networks.{field} is no address range: {cidr}")
+            faults.append(f"spec.networks.{field} is not a CIDR: {cidr}")
         else:
             found.append(parsed)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Answers about seeds, one bit a seed, asked for again only about seeds that have changed."""
+"""Cached filter results and scores for all seeds, recomputed only for seeds that changed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ _DIGITS: Final = bytes.maketrans(b"\x00\x01", b"01")
 
 
 class Rejection(NamedTuple):
-    """Why a seed is refused; final if nothing that leaves the seed could change that."""
+    """Why a seed is rejected; `final` unless shoots that leave the seed could change that."""
 
     reason: str
     final: bool = True
@@ -25,15 +25,18 @@ class Rejection(NamedTuple):
 Check: TypeAlias = Callable[[Candidate], Rejection | None]
 
 
-class Column(NamedTuple):
-    """What one question answered: the seeds that pass, and the others by reason."""
+class FilterResult(NamedTuple):
+    """The seeds that pass a filter, and the rejected ones by reason."""
 
     passed: Mask
-    refused: Mapping[Rejection, Mask]
+    rejected: Mapping[Rejection, Mask]
 
 
-class Journal:
-    """Which seeds have changed since when, as positions in a list that is cut off at its start."""
+class ChangeLog:
+    """The indexes of seeds that changed, in order; old entries are dropped.
+
+    Readers keep the position up to which they have read.
+    """
 
     __slots__ = ("_changed", "_first")
 
@@ -45,115 +48,117 @@ class Journal:
     def position(self) -> int:
         return self._first + len(self._changed)
 
-    def note(self, index: int) -> None:
+    def append(self, index: int) -> None:
         self._changed.append(index)
 
     def since(self, position: int) -> list[int] | None:
-        """Name the seeds that changed since a position; None if that is too long ago."""
+        """Return the seeds that changed since a position; None if those entries were dropped."""
         return None if position < self._first else self._changed[position - self._first :]
 
-    def cut(self, most: int) -> None:
+    def truncate(self, most: int) -> None:
+        """Drop all entries once there are more than `most`."""
         if len(self._changed) > most:
             self._first += len(self._changed)
             self._changed.clear()
 
 
-class Remembered(ABC):
-    """Something about each seed that is brought up to date when it is asked for."""
+class CachedColumn(ABC):
+    """A value for each seed that is brought up to date when it is read."""
 
-    __slots__ = ("_journal", "_position")
+    __slots__ = ("_log", "_position")
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, log: ChangeLog) -> None:
+        self._log = log
         self._position = -1
 
-    def catch_up(self, seeds: Sequence[Candidate]) -> None:
-        position = self._journal.position
+    def update(self, seeds: Sequence[Candidate]) -> None:
+        """Recompute the values of the seeds that changed since the last update."""
+        position = self._log.position
         if self._position == position:
             return
-        changed = self._journal.since(self._position)
+        changed = self._log.since(self._position)
         if changed is None:
-            self._begin(seeds)
+            self._compute_all(seeds)
         else:
             for index in changed:
-                self._change(index, seeds[index])
+                self._compute_one(index, seeds[index])
         self._position = position
 
     @abstractmethod
-    def _begin(self, seeds: Sequence[Candidate]) -> None:
-        """Answer anew for all seeds."""
+    def _compute_all(self, seeds: Sequence[Candidate]) -> None:
+        """Compute the values of all seeds."""
 
     @abstractmethod
-    def _change(self, index: int, candidate: Candidate) -> None:
-        """Answer anew for one seed."""
+    def _compute_one(self, index: int, candidate: Candidate) -> None:
+        """Compute the value of one seed."""
 
 
-class Questioned(Remembered):
-    """A question and what it answers for each seed.
+class FilterColumn(CachedColumn):
+    """The result of one filter for all seeds.
 
-    A change makes a fresh column: verdicts hold on to the one that they were based on.
+    An update makes a new `FilterResult`: schedule results keep a reference to the one they used.
     """
 
-    __slots__ = ("_check", "column")
+    __slots__ = ("_check", "result")
 
-    def __init__(self, check: Check, journal: Journal) -> None:
-        super().__init__(journal)
+    def __init__(self, check: Check, log: ChangeLog) -> None:
+        super().__init__(log)
         self._check = check
-        self.column = Column(0, {})
+        self.result = FilterResult(0, {})
 
     @override
-    def _begin(self, seeds: Sequence[Candidate]) -> None:
+    def _compute_all(self, seeds: Sequence[Candidate]) -> None:
         passed = 0
-        refused: dict[Rejection, Mask] = {}
+        rejected: dict[Rejection, Mask] = {}
         for index, candidate in enumerate(seeds):
             rejection = self._check(candidate)
             if rejection is None:
                 passed |= 1 << index
             else:
-                refused[rejection] = refused.get(rejection, 0) | 1 << index
-        self.column = Column(passed, refused)
+                rejected[rejection] = rejected.get(rejection, 0) | 1 << index
+        self.result = FilterResult(passed, rejected)
 
     @override
-    def _change(self, index: int, candidate: Candidate) -> None:
+    def _compute_one(self, index: int, candidate: Candidate) -> None:
         bit = 1 << index
-        passed, before = self.column
+        passed, before = self.result
         rejection = self._check(candidate)
         if rejection is None and passed & bit:
             return
-        refused = {reason: rest for reason, mask in before.items() if (rest := mask & ~bit)}
+        rejected = {reason: rest for reason, mask in before.items() if (rest := mask & ~bit)}
         if rejection is None:
             passed |= bit
         else:
             passed &= ~bit
-            refused[rejection] = refused.get(rejection, 0) | bit
-        self.column = Column(passed, refused)
+            rejected[rejection] = rejected.get(rejection, 0) | bit
+        self.result = FilterResult(passed, rejected)
 
 
-class Rated(Remembered):
-    """A rule and the score that it gives to each seed; a change makes a fresh list."""
+class ScoreColumn(CachedColumn):
+    """The scores of one scorer for all seeds; an update makes a new list."""
 
     __slots__ = ("_score", "scores")
 
-    def __init__(self, score: Callable[[Candidate], int], journal: Journal) -> None:
-        super().__init__(journal)
+    def __init__(self, score: Callable[[Candidate], int], log: ChangeLog) -> None:
+        super().__init__(log)
         self._score = score
         self.scores: list[int] = []
 
     @override
-    def _begin(self, seeds: Sequence[Candidate]) -> None:
+    def _compute_all(self, seeds: Sequence[Candidate]) -> None:
         self.scores = [self._score(candidate) for candidate in seeds]
 
     @override
-    def _change(self, index: int, candidate: Candidate) -> None:
+    def _compute_one(self, index: int, candidate: Candidate) -> None:
         self.scores = self.scores.copy()
         self.scores[index] = self._score(candidate)
 
 
-def spell(mask: Mask) -> bytes:
-    """Spell a set as one byte for each seed, lowest first, as `compress` wants it."""
+def to_selectors(mask: Mask) -> bytes:
+    """Write a mask as one byte for each seed, lowest first, as `itertools.compress` takes it."""
     return bin(mask)[:1:-1].encode().translate(_BITS)
 
 
-def gather(chosen: Iterable[bool]) -> Mask:
-    """Make a set of one answer for each seed, lowest first."""
+def to_mask(chosen: Iterable[bool]) -> Mask:
+    """Return the mask of the seeds that are chosen, given one value for each seed, lowest first."""
     return int(bytes(chosen)[::-1].translate(_DIGITS) or b"0", 2)

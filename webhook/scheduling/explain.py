@@ -1,30 +1,31 @@
-"""Why each seed was refused, or what it scored: for people and for programs."""
+"""Explanations of a placement, as text and as JSON: rejections and scores of every seed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from webhook.api.meta import Draft
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import hosting, usage
-from webhook.scheduling import pipeline, profiles, strategy
+from webhook.domain.seeds import usage
+from webhook.domain.shoots import unscheduled
+from webhook.kube.meta import Draft
+from webhook.scheduling import pipeline, profiles, region_strategy
 from webhook.scheduling.framework import MAX_SCORE
-from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
-from webhook.scheduling.subjects import Subject
-from webhook.scheduling.verdict import Verdict
+from webhook.scheduling.result import ScheduleResult
+from webhook.scheduling.seed_table import SeedTable
+from webhook.scheduling.shoot_info import ShootInfo
 from webhook.state.snapshot import Snapshot
 
 CHOSEN: Final = "chosen"
 FITS: Final = "fits"
-REFUSED: Final = "refused"
+REJECTED: Final = "refused"
 
 _LONGEST_MESSAGE: Final = 1000
 _MOST_NAMES: Final = 20
 
 
 class SeedReport(NamedTuple):
-    """What became of one seed."""
+    """The result for one seed."""
 
     name: str
     result: str
@@ -36,7 +37,7 @@ class SeedReport(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What became of every seed, and which one a shoot would get now."""
+    """The result for every seed, and the seed that the shoot would get now."""
 
     shoot: str
     profile: str
@@ -47,45 +48,45 @@ class Explanation(NamedTuple):
     seeds: tuple[SeedReport, ...]
 
 
-def explain(shoot: Shoot, seeds: Iterable[Seed] | Landscape, snapshot: Snapshot) -> Explanation:
-    """Decide about a shoot, also one that is not in the cluster, and tell why."""
-    landscape = pipeline.observe(seeds, snapshot)
-    verdict = place(shoot, landscape, snapshot)
-    faults = {found.name: found.faults for found in landscape.candidates if found.faults}
+def explain(shoot: Shoot, seeds: Iterable[Seed] | SeedTable, snapshot: Snapshot) -> Explanation:
+    """Place a shoot, which need not exist in the cluster, and explain the result."""
+    table = pipeline.refresh(seeds, snapshot)
+    result = place(shoot, table, snapshot)
+    faults = {found.name: found.faults for found in table.candidates if found.faults}
     faults |= {
         key.name: tuple(f"{fault.path}: {fault.message}" for fault in found)
         for key, found in snapshot.malformed(Seed).items()
     }
     return Explanation(
         shoot=str(shoot.key),
-        profile=verdict.profile,
+        profile=result.profile,
         assigned=shoot.spec.seed_name,
-        seed=verdict.seed,
-        weakened=verdict.weakened,
-        notes=(*verdict.notes, *_notes(shoot, landscape, snapshot)),
-        seeds=(*_fitting(verdict), *_refused(verdict, faults)),
+        seed=result.seed,
+        weakened=result.weakened,
+        notes=(*result.notes, *_notes(shoot, table, snapshot)),
+        seeds=(*_feasible(result), *_rejected(result, faults)),
     )
 
 
-def summarise(verdict: Verdict) -> str:
-    """Say in one line, as for an Event, why no seed fits: each reason with its seeds."""
+def summarise(result: ScheduleResult) -> str:
+    """Describe in one line, as for an Event, why no seed fits: each reason with its seeds."""
     groups = [
         f"{len(seeds)} {rejection.reason} ({_listed(seeds)})"
-        for rejection, seeds in verdict.counted()
+        for rejection, seeds in result.rejected_by_reason()
     ]
-    told = f"0/{len(verdict.rejected)} seeds fit"
+    summary = f"0/{len(result.rejected)} seeds fit"
     for index, group in enumerate(groups):
         rest = len(groups) - index
         more = f"; {rest} more reasons, see espalier explain"
-        longer = f"{told}{': ' if index == 0 else '; '}{group}"
+        longer = f"{summary}{': ' if index == 0 else '; '}{group}"
         if len(longer) + len(more) > _LONGEST_MESSAGE and rest > 0:
-            return told + more
-        told = longer
-    return told
+            return summary + more
+        summary = longer
+    return summary
 
 
 def encode(explanation: Explanation) -> Draft:
-    """Turn an explanation into JSON values."""
+    """Return an explanation as JSON values."""
     return {
         "shoot": explanation.shoot,
         "profile": explanation.profile,
@@ -99,10 +100,10 @@ def encode(explanation: Explanation) -> Draft:
 
 
 def to_text(explanation: Explanation) -> str:
-    """Lay an explanation out as a table."""
+    """Return an explanation as a text table."""
     rows = [["SEED", "RESULT", "STEP", "REASON OR SCORES"]]
     rows += [
-        [report.name, report.result, report.step, _tell(report)] for report in explanation.seeds
+        [report.name, report.result, report.step, _describe(report)] for report in explanation.seeds
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [_headline(explanation)]
@@ -116,71 +117,75 @@ def to_text(explanation: Explanation) -> str:
 
 
 def _headline(explanation: Explanation) -> str:
-    fitting = sum(report.result != REFUSED for report in explanation.seeds)
-    told = f"{explanation.shoot}: profile {explanation.profile}, {fitting} of"
-    told += f" {len(explanation.seeds)} seeds fit"
+    fitting = sum(report.result != REJECTED for report in explanation.seeds)
+    headline = f"{explanation.shoot}: profile {explanation.profile}, {fitting} of"
+    headline += f" {len(explanation.seeds)} seeds fit"
     if explanation.assigned:
-        told += f", assigned to {explanation.assigned}"
+        headline += f", assigned to {explanation.assigned}"
     if explanation.seed is None:
-        return f"{told}, none to choose"
-    return f"{told}, {explanation.seed} is chosen"
+        return f"{headline}, none to choose"
+    return f"{headline}, {explanation.seed} is chosen"
 
 
-def _tell(report: SeedReport) -> str:
-    if report.result == REFUSED:
+def _describe(report: SeedReport) -> str:
+    if report.result == REJECTED:
         return report.reason
-    scores = [f"{rule} {score / 100:.2f}" for rule, score in report.scores.items()]
+    scores = [f"{scorer} {score / 100:.2f}" for scorer, score in report.scores.items()]
     if len(scores) > 1:
         scores.append(f"sum {report.total / 100:.2f}")
     return ", ".join(scores)
 
 
 def _encode_seed(report: SeedReport) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": report.name, "result": report.result}
-    if report.result == REFUSED:
-        return told | {"step": report.step, "reason": report.reason, "final": report.final}
-    return told | {"scores": dict(report.scores), "total": report.total}
+    encoded: dict[str, Any] = {"name": report.name, "result": report.result}
+    if report.result == REJECTED:
+        return encoded | {"step": report.step, "reason": report.reason, "final": report.final}
+    return encoded | {"scores": dict(report.scores), "total": report.total}
 
 
-def _fitting(verdict: Verdict) -> list[SeedReport]:
+def _feasible(result: ScheduleResult) -> list[SeedReport]:
     reports = [
         SeedReport(
             name,
-            CHOSEN if name == verdict.seed else FITS,
-            scores=verdict.scores[name],
-            total=verdict.totals[name],
+            CHOSEN if name == result.seed else FITS,
+            scores=result.scores[name],
+            total=result.totals[name],
         )
-        for name in verdict.candidates
+        for name in result.feasible
     ]
     return sorted(reports, key=lambda report: (-report.total, report.name))
 
 
-def _refused(verdict: Verdict, faults: Mapping[str, Sequence[str]]) -> list[SeedReport]:
+def _rejected(result: ScheduleResult, faults: Mapping[str, Sequence[str]]) -> list[SeedReport]:
     reports = []
-    for name, (step, rejection) in sorted(verdict.rejected.items()):
+    for name, (step, rejection) in sorted(result.rejected.items()):
         reason = rejection.reason
         if name in faults:
             reason = f"{reason}: {'; '.join(faults[name])}"
-        reports.append(SeedReport(name, REFUSED, step, reason, rejection.final))
+        reports.append(SeedReport(name, REJECTED, step, reason, rejection.final))
     return reports
 
 
-def _notes(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> list[str]:
+def _notes(shoot: Shoot, table: SeedTable, snapshot: Snapshot) -> list[str]:
     options = snapshot.options
     notes = []
-    if hosting.is_self_hosted(shoot):
+    if unscheduled.is_self_hosted(shoot):
         notes.append("a worker pool of the shoot runs its control plane: it needs no seed")
     if profiles.find(shoot.spec.scheduler_name, options) is None:
         notes.append(
             f"spec.schedulerName is {shoot.spec.scheduler_name or 'not set'}:"
             " another scheduler places this shoot, this is what espalier would do"
         )
-    if strategy.is_table_broken(Subject(shoot, snapshot)):
-        refuses = profiles.of_shoot(shoot, options).trusts_tables
-        effect = strategy.TABLE_REFUSES if refuses else strategy.TABLE_IS_REPLACED
+    if region_strategy.is_region_table_unreadable(ShootInfo(shoot, snapshot)):
+        required = profiles.of_shoot(shoot, options).requires_region_table
+        effect = (
+            region_strategy.REGION_TABLE_REQUIRED
+            if required
+            else region_strategy.REGION_TABLE_FALLBACK
+        )
         notes.append(f"the region ConfigMap cannot be read: {effect}")
     counted = usage.BUILT_IN | {resource for resource, _rule in options.usage.rules}
-    offered = {name for found in landscape.candidates for name in found.allocatable}
+    offered = {name for found in table.candidates for name in found.allocatable}
     notes += [
         f"{resource} is offered by seeds but has no usage rule, so shoots use none of it"
         f" (setting usage.{resource})"
@@ -191,5 +196,5 @@ def _notes(shoot: Shoot, landscape: Landscape, snapshot: Snapshot) -> list[str]:
 
 def _listed(seeds: Sequence[str]) -> str:
     names = sorted(seeds)
-    told = ", ".join(names[:_MOST_NAMES])
-    return told if len(names) <= _MOST_NAMES else f"{told} and {len(names) - _MOST_NAMES} more"
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"

@@ -1,7 +1,7 @@
-"""The wire format of kube-scheduler's extenders: requests in any case, answers as Go writes them.
+"""The wire format of kube-scheduler's extenders: keys in any case in, as Go writes them out.
 
-Node names are seed names; the Pod is a shadow of a shoot, or the shoot itself. Whatever comes in,
-there is an answer: faults are texts in it.
+Node names are seed names; the Pod stands for a shoot, or is the shoot itself. Every request gets a
+response: errors are messages in it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,112 +10,129 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from webhook.api import names
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import ObjectKey
 from webhook.scheduling.explain import summarise
-from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
 from webhook.scheduling.reservations import Reservations
-from webhook.scheduling.verdict import Verdict
+from webhook.scheduling.result import ScheduleResult
+from webhook.scheduling.seed_table import SeedTable
 from webhook.state.snapshot import Snapshot
 
 MAX_EXTENDER_SCORE: Final = 10
 
 UNKNOWN_SEED: Final = "no such seed"
+NOT_AUTHORIZED: Final = (
+    "the shoot of a Pod is looked up only for a client that may update shoots/binding:"
+    " authenticate with a client certificate or a bearer token, or send the Shoot itself"
+)
 ASSIGNED_ELSEWHERE: Final = "the shoot is assigned to another seed"
 
 _NO_VICTIMS: Final = b'{"NodeNameToMetaVictims":{}}'
 
 
 class ExtenderError(ValueError):
-    """A call that cannot be answered; the message goes back to the caller."""
+    """A request that cannot be served; the message goes back to the caller."""
 
 
-class Arguments(NamedTuple):
-    """What filter and prioritize ask about."""
+class ExtenderArgs(NamedTuple):
+    """The arguments of filter and prioritize."""
 
-    subject: Shoot | ObjectKey
+    shoot: Shoot | ObjectKey
     names: tuple[str, ...]
     nodes: tuple[Any, ...] | None = None
-    """Whole nodes, from a scheduler that does not know that names will do."""
+    """Whole nodes, from a scheduler without `nodeCacheCapable`."""
 
 
-class Binding(NamedTuple):
-    """What bind asks for."""
+class ExtenderBindingArgs(NamedTuple):
+    """The arguments of bind."""
 
     pod: ObjectKey
     pod_uid: str
     seed: str
 
 
-class Answer(NamedTuple):
-    """What goes back, and which seed the scheduler will choose, if that is clear by now."""
+class ExtenderResult(NamedTuple):
+    """The response, and the seed that kube-scheduler will choose, if that is known already."""
 
     body: bytes
     shoot: Shoot | None = None
     seed: str | None = None
-    refusal: str = ""
-    """Why no seed at all fits, for an Event."""
+    rejection: str = ""
+    """Why no seed fits, for an Event."""
 
 
 def filter_seeds(
-    body: bytes, landscape: Landscape, snapshot: Snapshot, reserved: Reservations | None = None
-) -> Answer:
-    """Answer which of the named seeds would take the shoot, and why not the others."""
+    body: bytes,
+    table: SeedTable,
+    snapshot: Snapshot,
+    reserved: Reservations | None = None,
+    *,
+    authorized: bool = True,
+) -> ExtenderResult:
+    """Filter the named seeds for a shoot, with a reason for each that is rejected.
+
+    A client that is not authorized learns about the shoot that it sends, and about no other.
+    """
     try:
         arguments = decode(body)
-        shoot = _shoot(arguments.subject, snapshot)
+        shoot = _find(arguments.shoot, snapshot, authorized=authorized)
     except ExtenderError as error:
-        return Answer(_encode_filtered(error=str(error)))
+        return ExtenderResult(_encode_filtered(error=str(error)))
     if shoot.spec.seed_name:
-        fitting, resolvable, final = _only(shoot.spec.seed_name, arguments.names)
-        refusal = ""
+        fitting, resolvable, final = _assigned(shoot.spec.seed_name, arguments.names)
+        rejection = ""
     else:
         held = reserved.held(snapshot, leave_out=shoot.key) if reserved is not None else None
-        verdict = place(shoot, landscape, snapshot, among=arguments.names, held=held)
-        fitting, resolvable, final = _sort_out(verdict, arguments.names)
-        refusal = "" if fitting else summarise(verdict)
+        result = place(shoot, table, snapshot, among=arguments.names, held=held)
+        fitting, resolvable, final = _filtered(result, arguments.names)
+        rejection = "" if fitting else summarise(result)
     nodes = None
     if arguments.nodes is not None:
         kept = frozenset(fitting)
         items = [node for node in arguments.nodes if _name_of(node) in kept]
         nodes = {"metadata": {}, "items": items}
-    # With one seed left the scheduler does not ask for scores.
+    # With one seed left kube-scheduler does not call prioritize.
     only = fitting[0] if len(fitting) == 1 else None
     body = _encode_filtered(fitting if nodes is None else None, nodes, resolvable, final)
-    return Answer(body, shoot, only, refusal)
+    return ExtenderResult(body, shoot, only, rejection)
 
 
 def prioritize(
-    body: bytes, landscape: Landscape, snapshot: Snapshot, reserved: Reservations | None = None
-) -> Answer:
-    """Answer a score for every named seed; the one that we would choose alone has the highest.
+    body: bytes,
+    table: SeedTable,
+    snapshot: Snapshot,
+    reserved: Reservations | None = None,
+    *,
+    authorized: bool = True,
+) -> ExtenderResult:
+    """Score every named seed; only the seed that `place` chooses has the highest score.
 
-    Ten steps cannot tell seeds apart as finely as our scores do, and the scheduler chooses at
-    random among equals: so all others score less than the best.
+    Extender scores have ten steps, ours many more, and kube-scheduler chooses at random among equal
+    scores: so all other seeds score less than the chosen one.
     """
     named: tuple[str, ...] = ()
     try:
         written = _decode_object(body)
         named, _nodes = _decode_names(written)
-        shoot = _shoot(_decode_subject(written), snapshot)
+        shoot = _find(_decode_shoot(written), snapshot, authorized=authorized)
     except ExtenderError:
-        return Answer(_encode_scores(named, {}))
+        return ExtenderResult(_encode_scores(named, {}))
     if shoot.spec.seed_name:
         best = {shoot.spec.seed_name: MAX_EXTENDER_SCORE}
-        return Answer(_encode_scores(named, best))
+        return ExtenderResult(_encode_scores(named, best))
     held = reserved.held(snapshot, leave_out=shoot.key) if reserved is not None else None
-    verdict = place(shoot, landscape, snapshot, among=named, held=held)
-    return Answer(_encode_scores(named, _scale(verdict)), shoot, verdict.seed)
+    result = place(shoot, table, snapshot, among=named, held=held)
+    return ExtenderResult(_encode_scores(named, _scale(result)), shoot, result.seed)
 
 
-def filter_fault(error: str) -> bytes:
-    """Answer filter with a fault of ours: no seed is judged."""
+def filter_error(error: str) -> bytes:
+    """Write the response of filter for an error on our side; no seed passes or fails."""
     return _encode_filtered(error=error)
 
 
-def no_scores(body: bytes) -> bytes:
-    """Answer prioritize without an opinion: nothing for every seed that was named."""
+def zero_scores(body: bytes) -> bytes:
+    """Write the response of prioritize with score 0 for every named seed."""
     try:
         named, _nodes = _decode_names(_decode_object(body))
     except ExtenderError:
@@ -123,18 +140,18 @@ def no_scores(body: bytes) -> bytes:
     return _encode_scores(named, {})
 
 
-def preempt(_body: bytes) -> bytes:
-    """Answer that no seed becomes free by eviction: shoots are not evicted."""
+def preempt() -> bytes:
+    """Write the response of preempt: shoots are never evicted, so there are no victims."""
     return _NO_VICTIMS
 
 
-def decode(body: bytes) -> Arguments:
+def decode(body: bytes) -> ExtenderArgs:
     """Read the arguments of filter and prioritize."""
     written = _decode_object(body)
-    return Arguments(_decode_subject(written), *_decode_names(written))
+    return ExtenderArgs(_decode_shoot(written), *_decode_names(written))
 
 
-def decode_binding(body: bytes) -> Binding:
+def decode_binding(body: bytes) -> ExtenderBindingArgs:
     """Read the arguments of bind."""
     written = _decode_object(body)
     fields = [written.get(key) for key in ("podnamespace", "podname", "poduid", "node")]
@@ -142,16 +159,16 @@ def decode_binding(body: bytes) -> Binding:
     for key, value in (("PodNamespace", namespace), ("PodName", name), ("Node", seed)):
         if not value:
             raise ExtenderError(f"{key} is missing")
-    return Binding(ObjectKey(namespace, name), uid, seed)
+    return ExtenderBindingArgs(ObjectKey(namespace, name), uid, seed)
 
 
 def encode_binding(error: str = "") -> bytes:
-    """Write the answer of bind."""
+    """Write the response of bind."""
     return msgspec.json.encode({"Error": error})
 
 
 def shoot_of_pod(annotations: Mapping[str, Any]) -> ObjectKey:
-    """Read which shoot a Pod is the shadow of."""
+    """Return the shoot that a Pod stands for."""
     written = annotations.get(names.SHOOT_ANNOTATION)
     namespace, _, name = written.partition("/") if isinstance(written, str) else ("", "", "")
     if not namespace or not name or "/" in name:
@@ -184,7 +201,7 @@ def _decode_names(written: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[An
         ) from error
 
 
-def _decode_subject(written: Mapping[str, Any]) -> Shoot | ObjectKey:
+def _decode_shoot(written: Mapping[str, Any]) -> Shoot | ObjectKey:
     pod = written.get("pod")
     if not isinstance(pod, Mapping):
         raise ExtenderError("Pod is missing: send a Pod or a Shoot")
@@ -198,47 +215,50 @@ def _decode_subject(written: Mapping[str, Any]) -> Shoot | ObjectKey:
     return shoot_of_pod(annotations if isinstance(annotations, Mapping) else {})
 
 
-def _shoot(subject: Shoot | ObjectKey, snapshot: Snapshot) -> Shoot:
-    if isinstance(subject, Shoot):
-        return subject
-    shoot = snapshot.look_up(Shoot, subject)
-    if shoot is None:
-        raise ExtenderError(f"there is no shoot {subject}")
-    return shoot
+def _find(shoot: Shoot | ObjectKey, snapshot: Snapshot, *, authorized: bool) -> Shoot:
+    if isinstance(shoot, Shoot):
+        return shoot
+    if not authorized:
+        raise ExtenderError(NOT_AUTHORIZED)
+    found = snapshot.look_up(Shoot, shoot)
+    if found is None:
+        raise ExtenderError(f"there is no shoot {shoot}")
+    return found
 
 
-_Sorted: TypeAlias = tuple[list[str], dict[str, str], dict[str, str]]
+_Filtered: TypeAlias = tuple[list[str], dict[str, str], dict[str, str]]
+"""Feasible seeds, and the rejected ones with a reason: resolvable and final."""
 
 
-def _only(assigned: str, named: Sequence[str]) -> _Sorted:
-    others = {name: ASSIGNED_ELSEWHERE for name in named if name != assigned}
-    return [assigned] if assigned in named else [], {}, others
+def _assigned(assigned: str, named: Sequence[str]) -> _Filtered:
+    rejected = {name: ASSIGNED_ELSEWHERE for name in named if name != assigned}
+    return [assigned] if assigned in named else [], {}, rejected
 
 
-def _sort_out(verdict: Verdict, named: Sequence[str]) -> _Sorted:
-    """Sort thousands of names by group, not one by one."""
+def _filtered(result: ScheduleResult, named: Sequence[str]) -> _Filtered:
+    """Sort names by group and not one by one: there may be thousands."""
     resolvable: dict[str, str] = {}
     final: dict[str, str] = {}
-    for step, rejection, names_refused in verdict.groups():
-        told = f"{step}: {rejection.reason}"
-        (final if rejection.final else resolvable).update(dict.fromkeys(names_refused, told))
-    fitting = [*filter(frozenset(verdict.candidates).__contains__, named)]
+    for step, rejection, rejected in result.rejections():
+        reason = f"{step}: {rejection.reason}"
+        (final if rejection.final else resolvable).update(dict.fromkeys(rejected, reason))
+    fitting = [*filter(frozenset(result.feasible).__contains__, named)]
     if len(fitting) + len(final) + len(resolvable) < len(named):
-        for name in set(named).difference(verdict.names):
-            known = verdict.malformed.get(name)
+        for name in set(named).difference(result.names):
+            known = result.malformed.get(name)
             final[name] = f"{known[0]}: {known[1].reason}" if known else UNKNOWN_SEED
     return fitting, resolvable, final
 
 
-def _scale(verdict: Verdict) -> Mapping[str, int]:
-    totals = verdict.totals
+def _scale(result: ScheduleResult) -> Mapping[str, int]:
+    totals = result.totals
     highest = max(totals.values(), default=0)
     scaled = {
         name: max(0, (MAX_EXTENDER_SCORE - 1) * total // highest) if highest > 0 else 0
         for name, total in totals.items()
     }
-    if verdict.seed is not None:
-        scaled[verdict.seed] = MAX_EXTENDER_SCORE
+    if result.seed is not None:
+        scaled[result.seed] = MAX_EXTENDER_SCORE
     return scaled
 
 

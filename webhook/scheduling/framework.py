@@ -1,4 +1,4 @@
-"""The words of placement: what the steps of a profile look at and what they answer."""
+"""Filters, scorers and the profiles that are made of them."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -6,67 +6,71 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from webhook.domain.options import Weights
 from webhook.scheduling.columns import Check, Mask, Rejection
-from webhook.scheduling.landscape import Landscape
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.seed_table import SeedTable
+from webhook.scheduling.shoot_info import ShootInfo
 
 MAX_SCORE: Final = 10_000
-"""Scores are in hundredths of a percent, fine enough to tell one shoot in thousands."""
+"""Scores are hundredths of a percent, so that one shoot among thousands makes a difference."""
 
 A = TypeVar("A", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filter(Generic[A]):
-    """Judge each seed alone, by one aspect of the shoot.
+    """A filter that checks each seed by itself, for one aspect of the shoot.
 
-    The same seed gets the same answer for the same aspect, so answers are remembered by it.
-    `usage` tells that the answer also depends on how much of the seed is used.
+    `aspect` reads from the shoot what the filter compares; `prepare` makes the check of a seed from
+    it. Results depend on nothing else, so they are cached by filter and aspect.
     """
 
     name: str
-    aspect: Callable[[Subject], A]
+    aspect: Callable[[ShootInfo], A]
     prepare: Callable[[A], Check]
-    usage: bool = False
+    depends_on_usage: bool = False
+    """Whether the result also depends on how much of the seed is used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Narrow:
-    """Judge the seeds that are left together: which to keep, and why the others go."""
+class GroupFilter:
+    """A filter that compares the remaining seeds with each other.
+
+    `apply` returns the seeds to keep and the reason to reject the others.
+    """
 
     name: str
-    apply: Callable[[Subject, Landscape, Mask], tuple[Mask, Rejection]]
+    apply: Callable[[ShootInfo, SeedTable, Mask], tuple[Mask, Rejection]]
 
 
-Step: TypeAlias = Filter[Any] | Narrow
+Step: TypeAlias = Filter[Any] | GroupFilter
 
-Ratings: TypeAlias = Sequence[int]
-"""One score a seed of the landscape, 0 to MAX_SCORE; those of refused seeds mean nothing."""
+Scores: TypeAlias = Sequence[int]
+"""One score for each seed of the table, 0 to MAX_SCORE; those of rejected seeds are ignored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
-    """Rate the seeds that are left."""
+    """Scores the remaining seeds."""
 
     name: str
-    rate: Callable[[Subject, Landscape, Mask], Ratings]
+    score: Callable[[ShootInfo, SeedTable, Mask], Scores]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """A way to choose a seed: all steps in order, then the highest sum of scores."""
+    """A way to choose a seed: all filters in order, then the highest weighted sum of scores."""
 
     name: str
     steps: tuple[Step, ...]
     scorers: tuple[tuple[Scorer, Callable[[Weights], int]], ...]
     tier_steps: tuple[Step, ...] = ()
-    """Applied to the seeds of each tier of the region strategy."""
-    has_strategy: bool = True
-    """Whether the operator's region strategy is a step; shoots' own wishes always are."""
-    hears_affinity: bool = True
-    """Whether `regionAffinity` is heard."""
-    weakens: bool = True
-    """Whether `ScheduleAnyway` is heard."""
-    moves: bool = True
-    """Whether a shoot that asks for more zones than its seed has is placed anew."""
-    trusts_tables: bool = False
-    """Whether a region table that cannot be read refuses, instead of falling back to names."""
+    """Filters that are applied to the seeds of each tier of the region strategy."""
+    honours_region_strategy: bool = True
+    """Whether the operator's region strategy applies; without it only `regionAffinity` does."""
+    honours_region_affinity: bool = True
+    """Whether `regionAffinity` of the shoot applies."""
+    honours_schedule_anyway: bool = True
+    """Whether `whenUnsatisfied: ScheduleAnyway` of the shoot applies."""
+    reschedules: bool = True
+    """Whether a shoot that requests more zones than its seed has is moved to another seed."""
+    requires_region_table: bool = False
+    """Whether an unreadable region table rejects all seeds, instead of using region names."""

@@ -1,13 +1,13 @@
-"""A seed's ledger: the shoots that are on their way to it, for all replicas to count.
+"""The ledger of a seed: shoots that are being placed on it, shared by all replicas.
 
-Caches lag, so two replicas could each see the same last slot. Whoever places a shoot therefore
-first writes it into the seed's ledger, a ConfigMap, by compare-and-swap, and only then into the
-shoot. What counts is the ledger and the cache together: an entry leaves the ledger only when a
-cache has shown the placed shoot, and then `seenThrough` tells every other replica up to which
-version it must have read to know that shoot, too.
+Caches lag, so two replicas could each see the same last free slot. The scheduler therefore first
+writes an entry into the seed's ledger, a ConfigMap, by compare-and-swap, and only then writes the
+shoot. Used capacity is the sum of ledger and cache: an entry is removed only when a cache shows the
+placed shoot, and then `seenThrough` holds the resource version that every other replica must have
+read to count that shoot as well.
 
-An entry names the version of the shoot that its writer will insist on. Once the shoot has another
-version that write must fail, however late it comes, and the entry may go.
+An entry holds the resource version of the shoot that its writer requires. Once the shoot has
+another version that write fails, however late it comes, and the entry can be removed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,27 +18,28 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from webhook.api import names, quantity, timestamps
+from webhook.api import names
 from webhook.api.core import ConfigMap
-from webhook.api.meta import Draft, Model, ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.api.versions import ordinal
-from webhook.domain import usage
+from webhook.domain.seeds import usage
+from webhook.kube import quantity, timestamps
+from webhook.kube.meta import Draft, Model, ObjectKey
+from webhook.kube.resource_versions import ordinal
 
 SEEN_THROUGH: Final = "seenThrough"
-PATIENCE: Final = timedelta(seconds=30)
-"""After this long an entry without effect is looked into; that it is late proves nothing yet."""
+OVERDUE_AFTER: Final = timedelta(seconds=30)
+"""An entry without effect is examined after this time; being late alone proves nothing."""
 
-Find: TypeAlias = Callable[[ObjectKey], Shoot | None]
+FindShoot: TypeAlias = Callable[[ObjectKey], Shoot | None]
 Amounts: TypeAlias = Mapping[str, Decimal]
-Fate: TypeAlias = Literal["keep", "touch", "drop"]
+EntryAction: TypeAlias = Literal["keep", "touch", "drop"]
 
 _PREFIX: Final = "espalier-ledger-"
 _EXACT: Final = Context(prec=64)
 
 
 class _Written(Model):
-    """An entry as it stands in the ConfigMap."""
+    """An entry as it is written in the ConfigMap."""
 
     shoot: str = ""
     resource_version: str = ""
@@ -47,8 +48,8 @@ class _Written(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A shoot on its way to a seed."""
+class LedgerEntry:
+    """A shoot that is being placed on a seed."""
 
     uid: str
     shoot: ObjectKey
@@ -59,22 +60,22 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What one seed's ledger says."""
+    """The ledger of one seed."""
 
     seed: str
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, LedgerEntry] = field(default_factory=dict)
     seen_through: str = ""
     version: str = ""
     """The version of the ConfigMap; empty if there is none yet."""
 
 
 def name_of(seed: str) -> str:
-    """Name the ConfigMap that holds a seed's ledger."""
+    """Return the name of the ConfigMap that holds a seed's ledger."""
     return _PREFIX + seed
 
 
 def read(config_map: ConfigMap) -> Ledger:
-    """Read a ledger; what cannot be read was not written by us and is left out."""
+    """Read a ledger; entries that cannot be read were not written by us and are ignored."""
     entries = {}
     for uid, text in config_map.data.items():
         if uid != SEEN_THROUGH and (entry := _read_entry(uid, text)) is not None:
@@ -88,7 +89,7 @@ def read(config_map: ConfigMap) -> Ledger:
 
 
 def write(ledger: Ledger, namespace: str) -> Draft:
-    """Write a ledger as a ConfigMap; an existing one is replaced only at the version read."""
+    """Write a ledger as a ConfigMap, with the version read as precondition if there is one."""
     metadata: Draft = {
         "name": name_of(ledger.seed),
         "namespace": namespace,
@@ -102,38 +103,39 @@ def write(ledger: Ledger, namespace: str) -> Draft:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def settle(ledger: Ledger, find: Find) -> Ledger:
-    """Strike out the entries that the cache has overtaken.
+def prune(ledger: Ledger, find: FindShoot) -> Ledger:
+    """Remove the entries that the cache supersedes.
 
-    It has when it shows the shoot at a later version than the entry names: the placement is seen
-    then, or can no longer happen. An assumed placement has that very version and does not count.
+    It does when it shows the shoot at a later version than the entry holds: then the cache shows
+    the placement, or the placement can no longer succeed. An assumed placement has the entry's own
+    version and does not count.
     """
     kept = dict(ledger.entries)
     seen = ledger.seen_through
     for uid, entry in ledger.entries.items():
         shoot = find(entry.shoot)
-        if shoot is None or not _overtakes(shoot, entry):
+        if shoot is None or not _supersedes(shoot, entry):
             continue
         del kept[uid]
-        is_placed = shoot.uid == uid and ledger.seed in usage.seeds(shoot)
+        is_placed = shoot.uid == uid and ledger.seed in usage.seeds_of(shoot)
         if is_placed and ordinal(shoot.resource_version) > ordinal(seen):
             seen = shoot.resource_version
     return replace(ledger, entries=kept, seen_through=seen)
 
 
-def outstanding(ledger: Ledger, find: Find, leave_out: Iterable[str] = ()) -> Amounts:
-    """Sum up what the entries use that the cache does not count on the seed yet."""
+def outstanding(ledger: Ledger, find: FindShoot, leave_out: Iterable[str] = ()) -> Amounts:
+    """Sum up the amounts of the entries that the cache does not count on the seed yet."""
     left_out = frozenset(leave_out)
     total: dict[str, Decimal] = {}
     for uid, entry in ledger.entries.items():
         shoot = find(entry.shoot)
-        counted = shoot is not None and shoot.uid == uid and ledger.seed in usage.seeds(shoot)
+        counted = shoot is not None and shoot.uid == uid and ledger.seed in usage.seeds_of(shoot)
         if not counted and uid not in left_out:
-            total = add(total, entry.amounts)
+            total = add_amounts(total, entry.amounts)
     return total
 
 
-def add(some: Amounts, more: Amounts) -> dict[str, Decimal]:
+def add_amounts(some: Amounts, more: Amounts) -> dict[str, Decimal]:
     """Add amounts by resource, exactly."""
     total = dict(some)
     for resource, amount in more.items():
@@ -141,53 +143,55 @@ def add(some: Amounts, more: Amounts) -> dict[str, Decimal]:
     return total
 
 
-def subtract(some: Amounts, less: Amounts) -> dict[str, Decimal]:
-    """Take amounts away by resource, exactly."""
+def subtract_amounts(some: Amounts, less: Amounts) -> dict[str, Decimal]:
+    """Subtract amounts by resource, exactly."""
     total = dict(some)
     for resource, amount in less.items():
         total[resource] = _EXACT.subtract(total.get(resource, Decimal(0)), amount)
     return total
 
 
-def enter(ledger: Ledger, entries: Iterable[Entry]) -> Ledger:
+def add_entries(ledger: Ledger, entries: Iterable[LedgerEntry]) -> Ledger:
     """Add entries; one for the same shoot is replaced."""
     return replace(ledger, entries={**ledger.entries, **{entry.uid: entry for entry in entries}})
 
 
 def release(ledger: Ledger, uid: str, version: str) -> Ledger:
-    """Take an entry out whose write failed; one that somebody else renewed is left alone."""
+    """Remove an entry whose write failed; one that another replica renewed is kept."""
     entry = ledger.entries.get(uid)
     if entry is None or entry.version != version:
         return ledger
-    return replace(ledger, entries={key: one for key, one in ledger.entries.items() if key != uid})
+    return replace(
+        ledger, entries={key: each for key, each in ledger.entries.items() if key != uid}
+    )
 
 
-def overdue(ledger: Ledger, now: datetime) -> list[Entry]:
-    """List the entries that should have had an effect by now."""
-    return [entry for entry in ledger.entries.values() if now - entry.at >= PATIENCE]
+def overdue(ledger: Ledger, now: datetime) -> list[LedgerEntry]:
+    """Return the entries that should have had an effect by now."""
+    return [entry for entry in ledger.entries.values() if now - entry.at >= OVERDUE_AFTER]
 
 
-def judge(entry: Entry, seed: str, live: Shoot | None) -> Fate:
-    """Say what becomes of an overdue entry, given its shoot as the API server has it now.
+def classify_entry(entry: LedgerEntry, seed: str, live: Shoot | None) -> EntryAction:
+    """Return what to do with an overdue entry, given its shoot as read from the API server.
 
-    `touch` asks for any write to the shoot first, so that the one that the entry announces fails.
+    `touch` means to write the shoot first, so that the late write of the entry's owner fails.
     """
     if live is None or live.uid != entry.uid:
         return "drop"
-    if seed in usage.seeds(live):
+    if seed in usage.seeds_of(live):
         return "keep"
     return "touch" if live.resource_version == entry.version else "drop"
 
 
-def _overtakes(shoot: Shoot, entry: Entry) -> bool:
+def _supersedes(shoot: Shoot, entry: LedgerEntry) -> bool:
     return ordinal(shoot.resource_version) > ordinal(entry.version)
 
 
-def _read_entry(uid: str, text: str) -> Entry | None:
+def _read_entry(uid: str, text: str) -> LedgerEntry | None:
     try:
         written = msgspec.json.decode(text, type=_Written)
         namespace, _, name = written.shoot.partition("/")
-        return Entry(
+        return LedgerEntry(
             uid=uid,
             shoot=ObjectKey(namespace, name),
             version=written.resource_version,
@@ -198,7 +202,7 @@ def _read_entry(uid: str, text: str) -> Entry | None:
         return None
 
 
-def _write_entry(entry: Entry) -> str:
+def _write_entry(entry: LedgerEntry) -> str:
     written = _Written(
         shoot=str(entry.shoot),
         resource_version=entry.version,

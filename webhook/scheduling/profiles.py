@@ -1,4 +1,4 @@
-"""PROFILES: the ways to choose a seed, by the name that a shoot gives as its scheduler."""
+"""PROFILES: the scheduling profiles, found by `spec.schedulerName` of a shoot."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from webhook.api import names
 from webhook.api.shoots import Shoot
 from webhook.domain.options import (
     ENGINES,
-    LIKE_GARDENER,
+    GARDENER_PROFILE,
     STRATEGIES,
     Options,
     SchedulingOptions,
@@ -35,14 +35,14 @@ from webhook.scheduling.scorers.least_allocated import LEAST_ALLOCATED
 from webhook.scheduling.scorers.minimal_distance import MINIMAL_DISTANCE
 from webhook.scheduling.scorers.plain_seeds import PLAIN_SEEDS
 
-UNNAMED: Final = ("", "default-scheduler")
+DEFAULT_SCHEDULER_NAMES: Final = ("", "default-scheduler")
 
 
 class UnknownProfileError(ValueError):
     """A profile, strategy or engine that does not exist."""
 
 
-def _alone(_weights: Weights) -> int:
+def _only_scorer(_weights: Weights) -> int:
     return 1
 
 
@@ -77,9 +77,10 @@ DEFAULT: Final = Profile(
     name="default",
     steps=_STEPS,
     tier_steps=(AVAILABILITY, ZONE_PREFERENCE, PLAIN_SEEDS_FIRST),
-    scorers=((LEAST_ALLOCATED, _alone),),
+    scorers=((LEAST_ALLOCATED, _only_scorer),),
 )
-"""Filters, the region strategy, high availability after it, then the emptiest seed."""
+"""Filters, the region strategy, high availability after it, then the least allocated seed.
+Preferences are steps of a tier, after capacity: they never leave a shoot without a seed."""
 
 WEIGHTED: Final = Profile(
     name="weighted",
@@ -90,12 +91,12 @@ WEIGHTED: Final = Profile(
         (PLAIN_SEEDS, _availability),
         (LEAST_ALLOCATED, _allocation),
     ),
-    has_strategy=False,
+    honours_region_strategy=False,
 )
-"""Document 000's later algorithm: what is no must is weighed."""
+"""Document 000's later algorithm: everything that is not a requirement is weighted."""
 
 GARDENER: Final = Profile(
-    name=LIKE_GARDENER,
+    name=GARDENER_PROFILE,
     steps=(
         USABLE,
         PROFILE_SELECTOR,
@@ -111,37 +112,37 @@ GARDENER: Final = Profile(
         TAINTS,
         SHOOT_CAPACITY,
     ),
-    scorers=((FEWEST_SHOOTS, _alone),),
-    weakens=False,
-    moves=False,
-    hears_affinity=False,
-    trusts_tables=True,
+    scorers=((FEWEST_SHOOTS, _only_scorer),),
+    honours_schedule_anyway=False,
+    reschedules=False,
+    honours_region_affinity=False,
+    requires_region_table=True,
 )
-"""What gardener-scheduler does today, to change over with and improve afterwards."""
+"""The algorithm of gardener-scheduler: for a migration that changes no placement."""
 
 PROFILES: Final = {profile.name: profile for profile in (DEFAULT, WEIGHTED, GARDENER)}
 
 
 def find(scheduler: str, options: Options) -> Profile | None:
-    """Return the profile behind a scheduler's name; None if that scheduler is not ours.
+    """Return the profile for a scheduler name; None if that is another scheduler.
 
-    Beside a real Gardener only `espalier` is: the default scheduler there is Gardener's own.
+    Beside a real Gardener only `espalier` is ours: the default scheduler is Gardener's own.
     """
     if scheduler == names.SCHEDULER_NAME:
         return PROFILES[options.scheduling.profile]
     if options.beside_gardener:
         return None
-    return DEFAULT if scheduler in UNNAMED else PROFILES.get(scheduler)
+    return DEFAULT if scheduler in DEFAULT_SCHEDULER_NAMES else PROFILES.get(scheduler)
 
 
 def of_shoot(shoot: Shoot, options: Options) -> Profile:
-    """Return the profile to judge a shoot by, also one that waits for another scheduler."""
+    """Return the profile of a shoot; one of another scheduler gets the configured profile."""
     found = find(shoot.spec.scheduler_name, options)
     return found or PROFILES[options.scheduling.profile]
 
 
 def check(options: SchedulingOptions) -> None:
-    """Refuse settings that name something unknown, with the list of what is known."""
+    """Raise UnknownProfileError for settings that name an unknown profile, strategy or engine."""
     for field, value, known in (
         ("scheduler.profile", options.profile, tuple(PROFILES)),
         ("scheduler.strategy", options.strategy, STRATEGIES),

@@ -1,8 +1,9 @@
-"""Seeds that a scheduler has just been told to choose, counted until it comes back to bind.
+"""Capacity reserved for shoots that kube-scheduler is about to bind.
 
-A scheduler decides about the next Pod while the last one is still being bound, and asks us with
-our cache not knowing of it. What it will choose is clear from our own answer, so it is counted
-from then on. Nothing depends on it being right: the ledger guards the seed.
+kube-scheduler schedules the next Pod while the last one is still being bound, and the cache does
+not show that placement yet. The extender's own response determines which seed will be chosen, so
+its capacity is counted as used from then on. Reservations are a hint only: the ledger is what
+protects the seed.
 """
 
 from collections.abc import Mapping
@@ -10,9 +11,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.domain import usage
+from webhook.domain.seeds import usage
+from webhook.kube.meta import ObjectKey
 from webhook.scheduling import ledger
 from webhook.state.snapshot import Snapshot
 
@@ -26,27 +27,27 @@ class _Held(NamedTuple):
 
 
 class Reservations:
-    """What is kept for shoots that are about to be bound."""
+    """Reserved capacity by shoot; each reservation expires after `HELD_FOR`."""
 
     def __init__(self) -> None:
         self._held: dict[ObjectKey, _Held] = {}
 
     def hold(self, shoot: Shoot, seed: str, snapshot: Snapshot) -> None:
-        """Keep room on a seed; an earlier reservation of the same shoot is given up."""
-        amounts = usage.of(shoot, snapshot.options.usage)
+        """Reserve capacity on a seed; it replaces an earlier reservation of the same shoot."""
+        amounts = usage.usage_of(shoot, snapshot.options.usage)
         self._held[shoot.key] = _Held(seed, amounts, snapshot.taken_at + HELD_FOR)
 
     def drop(self, shoot: ObjectKey) -> None:
-        """Give a reservation up: the shoot was bound, or is decided about anew."""
+        """Drop a reservation: the shoot was bound, or is scheduled again."""
         self._held.pop(shoot, None)
 
     def held(self, snapshot: Snapshot, leave_out: ObjectKey) -> Mapping[str, Mapping[str, Decimal]]:
-        """Sum up by seed what is kept for other shoots that do not count there yet."""
+        """Sum up by seed what is reserved for other shoots that the cache does not count yet."""
         total: dict[str, Mapping[str, Decimal]] = {}
         for key, held in [*self._held.items()]:
             shoot = snapshot.get(Shoot, key)
-            if held.until <= snapshot.taken_at or (shoot and held.seed in usage.seeds(shoot)):
+            if held.until <= snapshot.taken_at or (shoot and held.seed in usage.seeds_of(shoot)):
                 del self._held[key]
             elif key != leave_out:
-                total[held.seed] = ledger.add(total.get(held.seed, {}), held.amounts)
+                total[held.seed] = ledger.add_amounts(total.get(held.seed, {}), held.amounts)
         return total

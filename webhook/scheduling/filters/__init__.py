@@ -1,5 +1,5 @@
-"""One reason to refuse a seed a module; no module knows another.
+"""Filters: each module holds one reason to reject a seed and imports no other filter.
 
-A filter judges a seed by what the seed and one aspect of the shoot say, so its answers are
-remembered by that aspect. Reasons are constants: they are counted, compared and shown to people.
+A filter reads a seed and one aspect of the shoot, so its results are cached by that aspect.
+Rejections are constants: they are counted, compared and shown to users.
 """

@@ -5,13 +5,13 @@ from typing import Final
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.shoot_info import ShootInfo
 
 UNSUPPORTED: Final = Rejection("does not support spec.accessRestrictions of the shoot")
 
 
-def _aspect(subject: Subject) -> tuple[str, ...]:
-    return tuple(restriction.name for restriction in subject.shoot.spec.access_restrictions)
+def _aspect(info: ShootInfo) -> tuple[str, ...]:
+    return tuple(restriction.name for restriction in info.shoot.spec.access_restrictions)
 
 
 def _prepare(wanted: tuple[str, ...]) -> Check:

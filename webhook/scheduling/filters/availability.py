@@ -1,12 +1,12 @@
-"""Seeds that can give the shoot the availability it asks for."""
+"""Seeds with the zones that the high availability of the shoot needs."""
 
 from typing import Final
 
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Mask, Rejection
-from webhook.scheduling.framework import Filter, Narrow
-from webhook.scheduling.landscape import Landscape
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.framework import Filter, GroupFilter
+from webhook.scheduling.seed_table import SeedTable
+from webhook.scheduling.shoot_info import ShootInfo
 
 _UPSTREAM_ZONES: Final = 3
 
@@ -19,8 +19,8 @@ KEPT_FOR_OTHERS: Final = Rejection(
 )
 
 
-def _needed(subject: Subject) -> int:
-    return subject.availability.zones_needed
+def _needed(info: ShootInfo) -> int:
+    return info.availability.zones_needed
 
 
 def _prepare(needed: int) -> Check:
@@ -34,8 +34,8 @@ def _prepare(needed: int) -> Check:
     return check
 
 
-def _upstream_aspect(subject: Subject) -> bool:
-    return subject.is_multi_zone
+def _upstream_aspect(info: ShootInfo) -> bool:
+    return info.is_multi_zone
 
 
 def _prepare_upstream(multi_zone: bool) -> Check:
@@ -47,11 +47,11 @@ def _prepare_upstream(multi_zone: bool) -> Check:
     return check
 
 
-def _prefer(subject: Subject, landscape: Landscape, left: Mask) -> tuple[Mask, Rejection]:
-    if subject.is_multi_zone:
-        return left, KEPT_FOR_OTHERS
-    plain = left & ~landscape.choose("multi-zonal", _is_multi_zonal)
-    return plain or left, KEPT_FOR_OTHERS
+def _prefer(info: ShootInfo, table: SeedTable, remaining: Mask) -> tuple[Mask, Rejection]:
+    if info.is_multi_zone:
+        return remaining, KEPT_FOR_OTHERS
+    plain = remaining & ~table.select("multi-zonal", _is_multi_zonal)
+    return plain or remaining, KEPT_FOR_OTHERS
 
 
 def _is_multi_zonal(candidate: Candidate) -> bool:
@@ -61,6 +61,6 @@ def _is_multi_zonal(candidate: Candidate) -> bool:
 AVAILABILITY: Final = Filter("highAvailability", _needed, _prepare)
 
 ZONES: Final = Filter("highAvailability", _upstream_aspect, _prepare_upstream)
-"""Gardener's: three zones will do, whatever the label and the tolerance say."""
+"""Gardener's filter: three zones suffice, whatever label and failure tolerance say."""
 
-PLAIN_SEEDS_FIRST: Final = Narrow("highAvailability", _prefer)
+PLAIN_SEEDS_FIRST: Final = GroupFilter("highAvailability", _prefer)

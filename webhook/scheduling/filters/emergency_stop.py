@@ -1,4 +1,4 @@
-"""Seeds whose shoots are reconciled."""
+"""Seeds on which the reconciliation of shoots is not stopped."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ from webhook.api import names
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.shoot_info import ShootInfo
 
 STOPPED: Final = Rejection(f"reconciliations are stopped (annotation {names.EMERGENCY_STOP})")
 
 
-def _aspect(_subject: Subject) -> None:
+def _aspect(_info: ShootInfo) -> None:
     return None
 
 

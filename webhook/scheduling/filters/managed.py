@@ -1,18 +1,18 @@
-"""Seeds that are here to stay: their ManagedSeed is neither deleting nor chosen for scale-in."""
+"""Seeds whose ManagedSeed is neither being deleted nor chosen for scale-in."""
 
 from typing import Final
 
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.shoot_info import ShootInfo
 from webhook.state import indexes
 
 LEAVING: Final = Rejection("its ManagedSeed is being deleted or chosen for scale-in")
 
 
-def _aspect(subject: Subject) -> frozenset[str]:
-    leaving = subject.snapshot.by_index(indexes.LEAVING_MANAGED_SEEDS, indexes.LEAVING)
+def _aspect(info: ShootInfo) -> frozenset[str]:
+    leaving = info.snapshot.by_index(indexes.LEAVING_MANAGED_SEEDS, indexes.LEAVING)
     return frozenset(managed_seed.name for managed_seed in leaving)
 
 

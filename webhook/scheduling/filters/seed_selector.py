@@ -1,19 +1,19 @@
-"""Seeds whose labels the shoot selects."""
+"""Seeds whose labels match `spec.seedSelector` of the shoot."""
 
 from typing import Final
 
-from webhook.api.selectors import LabelSelector
-from webhook.domain import selection
+from webhook.domain.placement import seed_selector
+from webhook.kube.selectors import LabelSelector
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.shoot_info import ShootInfo
 
 NOT_SELECTED: Final = Rejection("labels do not match spec.seedSelector of the shoot")
 
 
-def _aspect(subject: Subject) -> LabelSelector:
-    return selection.labels(subject.shoot.spec.seed_selector)
+def _aspect(info: ShootInfo) -> LabelSelector:
+    return seed_selector.label_selector(info.shoot.spec.seed_selector)
 
 
 def _prepare(selector: LabelSelector) -> Check:

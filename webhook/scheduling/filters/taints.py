@@ -2,18 +2,18 @@
 
 from typing import Final
 
-from webhook.domain import taints
-from webhook.domain.taints import Tolerations
+from webhook.domain.placement import taints
+from webhook.domain.placement.taints import Tolerations
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.shoot_info import ShootInfo
 
 NOT_TOLERATED: Final = Rejection("has taints that spec.tolerations of the shoot do not cover")
 
 
-def _aspect(subject: Subject) -> Tolerations:
-    return taints.read(subject.shoot.spec.tolerations)
+def _aspect(info: ShootInfo) -> Tolerations:
+    return taints.read(info.shoot.spec.tolerations)
 
 
 def _prepare(tolerations: Tolerations) -> Check:

@@ -1,22 +1,23 @@
-"""Seeds that are not deleting, visible and ready."""
+"""Seeds that are ready, visible and not being deleted."""
 
 from typing import Final
 
-from webhook.api import conditions, names
+from webhook.api import names
+from webhook.kube import conditions
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Rejection
 from webhook.scheduling.framework import Filter
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.shoot_info import ShootInfo
 
 DELETING: Final = Rejection("is being deleted")
 INVISIBLE: Final = Rejection("is not visible for scheduling (spec.settings.scheduling.visible)")
 NOT_STARTED: Final = Rejection("has not been reconciled yet (status.lastOperation is missing)")
 GARDENLET_NOT_READY: Final = Rejection("gardenlet is not ready (condition GardenletReady)")
 BACKUP_NOT_READY: Final = Rejection("backup is not ready (condition BackupBucketsReady)")
-MALFORMED: Final = Rejection("cannot be read, mend the fields that explain names")
+MALFORMED: Final = Rejection("cannot be read, fix the fields that `espalier explain` names")
 
 
-def _aspect(_subject: Subject) -> None:
+def _aspect(_info: ShootInfo) -> None:
     return None
 
 

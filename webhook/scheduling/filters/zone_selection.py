@@ -1,19 +1,19 @@
-"""Seeds in zones that the shoot pins, and that do not insist on other ones."""
+"""Seeds that have the pinned zones of the shoot, and whose `zoneSelection` accepts its workers."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Check, Mask, Rejection
-from webhook.scheduling.framework import Filter, Narrow
-from webhook.scheduling.landscape import Landscape
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.framework import Filter, GroupFilter
+from webhook.scheduling.seed_table import SeedTable
+from webhook.scheduling.shoot_info import ShootInfo
 
 ENFORCE: Final = "Enforce"
 PREFER: Final = "Prefer"
 
 NOT_PINNED: Final = Rejection("lacks a zone of spec.controlPlane.zones of the shoot")
-NO_OVERLAP: Final = Rejection("insists on zones of the shoot's workers and has none of them")
+NO_OVERLAP: Final = Rejection("enforces zoneSelection and has no zone of the shoot's workers")
 LESS_OVERLAP: Final = Rejection(
     "prefers shoots with workers in its own zones, another seed fits", final=False
 )
@@ -27,15 +27,15 @@ class _Zones(NamedTuple):
 _ANY: Final = _Zones()
 
 
-def _aspect(subject: Subject) -> _Zones:
-    control_plane = subject.shoot.spec.control_plane
+def _aspect(info: ShootInfo) -> _Zones:
+    control_plane = info.shoot.spec.control_plane
     if control_plane is not None and control_plane.zones:
         return _Zones(pinned=frozenset(control_plane.zones))
-    return _ANY if subject.is_multi_zone else _Zones(workers=subject.worker_zones)
+    return _ANY if info.is_multi_zone else _Zones(workers=info.worker_zones)
 
 
-def _single_zone_aspect(subject: Subject) -> _Zones:
-    return _ANY if subject.is_multi_zone else _aspect(subject)
+def _single_zone_aspect(info: ShootInfo) -> _Zones:
+    return _ANY if info.is_multi_zone else _aspect(info)
 
 
 def _prepare(zones: _Zones) -> Check:
@@ -57,16 +57,16 @@ def _mode(candidate: Candidate) -> str:
     return selection.mode if selection is not None else ""
 
 
-def _prefer(subject: Subject, landscape: Landscape, left: Mask) -> tuple[Mask, Rejection]:
-    prefers = landscape.choose("zoneSelection prefers", lambda found: _mode(found) == PREFER)
-    if not prefers & left:
-        return left, LESS_OVERLAP
-    zones = _aspect(subject)
+def _prefer(info: ShootInfo, table: SeedTable, remaining: Mask) -> tuple[Mask, Rejection]:
+    prefers = table.select("zoneSelection prefers", lambda found: _mode(found) == PREFER)
+    if not prefers & remaining:
+        return remaining, LESS_OVERLAP
+    zones = _aspect(info)
     if zones.pinned or not zones.workers:
-        return left, LESS_OVERLAP
-    overlapping = landscape.choose(("zones overlap", zones.workers), _overlaps(zones.workers))
-    kept = left & (~prefers | overlapping)
-    return kept or left, LESS_OVERLAP
+        return remaining, LESS_OVERLAP
+    overlapping = table.select(("zones overlap", zones.workers), _overlaps(zones.workers))
+    kept = remaining & (~prefers | overlapping)
+    return kept or remaining, LESS_OVERLAP
 
 
 def _overlaps(workers: frozenset[str]) -> Callable[[Candidate], bool]:
@@ -76,6 +76,6 @@ def _overlaps(workers: frozenset[str]) -> Callable[[Candidate], bool]:
 ZONE_SELECTION: Final = Filter("zoneSelection", _aspect, _prepare)
 
 SINGLE_ZONE_SELECTION: Final = Filter("zoneSelection", _single_zone_aspect, _prepare)
-"""Gardener's: zones that a multi-zone shoot pins are not compared."""
+"""Gardener's filter: pinned zones of a multi-zone shoot are not compared."""
 
-ZONE_PREFERENCE: Final = Narrow("zoneSelection", _prefer)
+ZONE_PREFERENCE: Final = GroupFilter("zoneSelection", _prefer)

@@ -1,4 +1,4 @@
-"""One reason to prefer a seed a module; no module knows another.
+"""Scorers: each module holds one reason to prefer a seed and imports no other scorer.
 
-A scorer rates seeds from 0 to MAX_SCORE; how much its rating counts is the profile's business.
+A scorer gives each seed a score from 0 to MAX_SCORE; the profile sets its weight.
 """

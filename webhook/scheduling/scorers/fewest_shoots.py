@@ -1,22 +1,22 @@
-"""FewestShoots: Gardener's choice, whatever the seeds can take."""
+"""FewestShoots: Gardener's score, by the number of shoots alone."""
 
 from decimal import Decimal
 from typing import Final
 
-from webhook.domain import usage
+from webhook.domain.seeds import usage
 from webhook.scheduling.candidates import Candidate
 from webhook.scheduling.columns import Mask
-from webhook.scheduling.framework import MAX_SCORE, Ratings, Scorer
-from webhook.scheduling.landscape import Landscape
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.framework import MAX_SCORE, Scorer, Scores
+from webhook.scheduling.seed_table import SeedTable
+from webhook.scheduling.shoot_info import ShootInfo
 
 
-def _rate(_subject: Subject, landscape: Landscape, _left: Mask) -> Ratings:
-    return landscape.rate("fewest shoots", _score)
+def _score(_info: ShootInfo, table: SeedTable, _feasible: Mask) -> Scores:
+    return table.score("fewest shoots", _score_seed)
 
 
-def _score(candidate: Candidate) -> int:
+def _score_seed(candidate: Candidate) -> int:
     return max(0, MAX_SCORE - int(candidate.used.get(usage.SHOOTS, Decimal(0))))
 
 
-FEWEST_SHOOTS: Final = Scorer("FewestShoots", _rate)
+FEWEST_SHOOTS: Final = Scorer("FewestShoots", _score)

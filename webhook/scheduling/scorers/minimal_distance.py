@@ -1,26 +1,26 @@
-"""MinimalDistance: the nearer a seed's region, the better."""
+"""MinimalDistance: the nearer the region of a seed, the higher its score."""
 
 from typing import Final
 
-from webhook.scheduling import strategy
+from webhook.scheduling import region_strategy
 from webhook.scheduling.columns import Mask
-from webhook.scheduling.framework import MAX_SCORE, Ratings, Scorer
-from webhook.scheduling.landscape import Landscape
-from webhook.scheduling.subjects import Subject
+from webhook.scheduling.framework import MAX_SCORE, Scorer, Scores
+from webhook.scheduling.seed_table import SeedTable
+from webhook.scheduling.shoot_info import ShootInfo
 
 
-def _rate(subject: Subject, landscape: Landscape, left: Mask) -> Ratings:
-    if subject.is_testing:
-        return [MAX_SCORE] * len(landscape.candidates)
-    ratings = [0] * len(landscape.candidates)
-    tiers = [tier for tier in strategy.tiers(subject, landscape) if tier.mask & left]
+def _score(info: ShootInfo, table: SeedTable, feasible: Mask) -> Scores:
+    if info.is_testing:
+        return [MAX_SCORE] * len(table.candidates)
+    scores = [0] * len(table.candidates)
+    tiers = [tier for tier in region_strategy.tiers(info, table) if tier.mask & feasible]
     farthest = max((tier.distance for tier in tiers), default=0)
     for tier in tiers:
         share = tier.distance / farthest if farthest > 0 else 0
         score = round(MAX_SCORE * (1 - min(1, max(0, share))))
-        for index in landscape.positions(tier.mask & left):
-            ratings[index] = score
-    return ratings
+        for index in table.positions(tier.mask & feasible):
+            scores[index] = score
+    return scores
 
 
-MINIMAL_DISTANCE: Final = Scorer("MinimalDistance", _rate)
+MINIMAL_DISTANCE: Final = Scorer("MinimalDistance", _score)

@@ -1,15 +1,17 @@
-"""What placement wants to know of a shoot, read once for each decision."""
+"""A shoot as placement reads it: parsed once for each decision."""
 
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
 
 from webhook.api.cloudprofiles import CloudProfile, NamespacedCloudProfile
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.domain import ha, regions, usage, zones
-from webhook.domain.ha import HighAvailability
 from webhook.domain.options import Options
+from webhook.domain.placement import region_config
+from webhook.domain.seeds import usage, zones
+from webhook.domain.shoots import ha
+from webhook.domain.shoots.ha import Availability
+from webhook.kube.meta import ObjectKey
 from webhook.state.indexes import PROJECTS_BY_NAMESPACE, REGION_CONFIGS_BY_PROFILE
 from webhook.state.snapshot import Snapshot
 
@@ -17,8 +19,8 @@ TESTING: Final = "testing"
 _NAMESPACED: Final = "NamespacedCloudProfile"
 
 
-class Subject:
-    """A shoot that wants a seed, and what it refers to."""
+class ShootInfo:
+    """A shoot to be placed, with the objects that it refers to."""
 
     __slots__ = (
         "affinity",
@@ -36,7 +38,7 @@ class Subject:
     )
 
     def __init__(
-        self, shoot: Shoot, snapshot: Snapshot, availability: HighAvailability | None = None
+        self, shoot: Shoot, snapshot: Snapshot, availability: Availability | None = None
     ) -> None:
         self.shoot = shoot
         self.snapshot = snapshot
@@ -46,10 +48,12 @@ class Subject:
         self.is_testing = shoot.spec.purpose == TESTING
         self.affinity = ha.region_affinity(shoot)
         self.availability = availability or ha.effective(shoot)
-        self.request: Mapping[str, Decimal] = usage.request(self.availability, self.options.usage)
-        self.own_seeds = usage.seeds(shoot)
+        self.request: Mapping[str, Decimal] = usage.usage_for(self.availability, self.options.usage)
+        self.own_seeds = usage.seeds_of(shoot)
         self.profile_name = cloud_profile_name(shoot, snapshot)
-        self.cloud_profile = snapshot.rely_on(CloudProfile, ObjectKey("", self.profile_name))
+        self.cloud_profile = snapshot.get_counting_stale(
+            CloudProfile, ObjectKey("", self.profile_name)
+        )
 
     @property
     def is_multi_zone(self) -> bool:
@@ -67,7 +71,7 @@ class Subject:
 
     @property
     def distances(self) -> Mapping[str, int] | None:
-        """How far regions are from the shoot's by the operator's table, if it knows the region.
+        """Distances from the shoot's region by the operator's region table, if it lists the region.
 
         Raises RegionConfigError for a table that cannot be read.
         """
@@ -75,20 +79,22 @@ class Subject:
         if not tables:
             return None
         first = min(tables, key=lambda table: table.name)
-        return regions.distances(first.data, self.region)
+        return region_config.distances(first.data, self.region)
 
-    def weaken(self) -> "Subject":
-        """Return the same wish with a control plane in one zone only."""
-        weaker = self.availability._replace(type=ha.SINGLE_ZONE)
-        return Subject(self.shoot, self.snapshot, weaker)
+    def as_single_zone(self) -> "ShootInfo":
+        """Return the same shoot with a control plane in one zone only."""
+        availability = self.availability._replace(type=ha.SINGLE_ZONE)
+        return ShootInfo(self.shoot, self.snapshot, availability)
 
 
 def cloud_profile_name(shoot: Shoot, snapshot: Snapshot) -> str:
-    """Name the CloudProfile of a shoot, also behind a NamespacedCloudProfile."""
+    """Return the name of a shoot's CloudProfile, or of its NamespacedCloudProfile's parent."""
     reference = shoot.spec.cloud_profile
     if reference is None:
         return shoot.spec.cloud_profile_name
     if reference.kind != _NAMESPACED:
         return reference.name
-    own = snapshot.rely_on(NamespacedCloudProfile, ObjectKey(shoot.namespace, reference.name))
+    own = snapshot.get_counting_stale(
+        NamespacedCloudProfile, ObjectKey(shoot.namespace, reference.name)
+    )
     return own.spec.parent.name if own is not None else ""
