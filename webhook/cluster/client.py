@@ -1,74 +1,54 @@
-"""Send requests to an API server, each with a deadline, and read what it answers."""
+"""The client of one API server: every request has a deadline, every failure is an ApiError."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import aiohttp
 import msgspec
+from typing_extensions import override
 from yarl import URL
 
 from webhook.api.kinds import Kind
-from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.cluster import requests
 from webhook.cluster.config import Access, ConfigError, Credentials
 from webhook.cluster.errors import (
-    UNREADABLE,
+    DECODE_ERRORS,
     ApiError,
-    QuietError,
+    SilentWatchError,
     UnauthorizedError,
     UnreachableError,
     UnreadableError,
+    error_from_response,
     excerpt,
-    of_response,
 )
-from webhook.cluster.nesting import decode_outside
-from webhook.cluster.requests import Propagation, Request, Selection
+from webhook.cluster.lists import ListReader, Page, decode_page
+from webhook.cluster.requests import ApiRequest, Propagation, Selection
+from webhook.kube.meta import Draft, ObjectKey, Raw
 
 REQUEST_SECONDS: Final = 15.0
 PAGE_SECONDS: Final = 60.0
 CONNECT_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 30.0
 
-# Longer than any event can be: etcd takes 1.5 MiB by default, and few raise that tenfold.
-_LONGEST_LINE: Final = 32 * 2**20
+# No event is longer: etcd takes 1.5 MiB by default, and few clusters raise that tenfold.
+_MAX_LINE_BYTES: Final = 32 * 2**20
 
 _JSON: Final = "application/json"
 _NO_QUERY: Final[Mapping[str, str]] = {}
 
 
-class _ListMeta(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    next: str = msgspec.field(name="continue", default="")
-
-
-class _List(msgspec.Struct):
-    metadata: _ListMeta
-    items: list[msgspec.Raw] | None = None
-
-
-class Page(NamedTuple):
-    """One page of a list: its objects as bytes, its version, and the token of the next page."""
-
-    items: Sequence[msgspec.Raw]
-    version: str
-    token: str
-
-
-_LIST: Final = msgspec.json.Decoder(_List)
-
-
-class Client:
-    """Talk to one API server; an async context manager that holds the connections."""
+class Client(ListReader):
+    """Sends requests to one API server; an async context manager that holds the connections."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        # No limit: every watch keeps a connection, and workers are bounded elsewhere.
+        # No limit: every watch keeps a connection, and the number of workers is limited elsewhere.
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
         self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
         return self
@@ -155,64 +135,62 @@ class Client:
         request = requests.delete(kind, key, uid=uid, version=version, propagation=propagation)
         return await self.document(request)
 
+    @override
     async def page(
         self, selection: Selection, token: str = "", limit: int = requests.PAGE_SIZE
     ) -> Page:
-        """Read one page of a list, its items not yet decoded."""
-        body = await self.send(requests.list_page(selection, token, limit), PAGE_SECONDS)
-        try:
-            answer = decode_outside(_LIST, body)
-        except UNREADABLE as error:
-            raise UnreadableError(200, f"no list but {excerpt(body)}") from error
-        return Page(answer.items or (), answer.metadata.resource_version, answer.metadata.next)
+        return decode_page(
+            await self.send(requests.list_page(selection, token, limit), PAGE_SECONDS)
+        )
 
-    async def document(self, request: Request, timeout: float = REQUEST_SECONDS) -> Draft:
-        """Send a request and decode the object that answers it."""
+    async def document(self, request: ApiRequest, timeout: float = REQUEST_SECONDS) -> Draft:
+        """Send a request and decode the object in the response."""
         body = await self.send(request, timeout)
         try:
             return msgspec.json.decode(body, type=dict[str, Any])
-        except UNREADABLE as error:
+        except DECODE_ERRORS as error:
             raise UnreadableError(200, f"no object but {excerpt(body)}") from error
 
-    async def send(self, request: Request, timeout: float = REQUEST_SECONDS) -> bytes:
-        """Send a request and give the JSON that answers it; raises an ApiError otherwise."""
+    async def send(self, request: ApiRequest, timeout: float = REQUEST_SECONDS) -> bytes:
+        """Send a request and return the JSON of the response; raises an ApiError otherwise."""
         limits = aiohttp.ClientTimeout(
             total=timeout, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS
         )
         with _as_unreachable(request):
-            async with await self._begin(request, limits) as response:
+            async with await self._connect(request, limits) as response:
                 return await response.read()
 
     @asynccontextmanager
     async def stream(
-        self, request: Request, *, opening: float, idle: float, total: float
+        self, request: ApiRequest, *, opening: float, idle: float, total: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a watch; inside, it is established and gives one event a line until it ends.
+        """Open a watch; inside the block it is established and yields one line per event.
 
-        It raises QuietError if nothing comes for `idle` seconds, or no end within `total`.
+        Reading raises SilentWatchError if nothing arrives for `idle` seconds, or if the watch lasts
+        longer than `total` seconds.
         """
         limits = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS, sock_read=idle)
         with _as_unreachable(request):
             async with asyncio.timeout(opening):
-                response = await self._begin(request, limits)
+                response = await self._connect(request, limits)
         async with response:
             yield _lines(response.content, request)
 
-    async def _begin(
-        self, request: Request, limits: aiohttp.ClientTimeout
+    async def _connect(
+        self, request: ApiRequest, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         credentials = await self._access.credentials()
         try:
             return await self._request(request, limits, credentials)
         except UnauthorizedError:
-            # Tokens expire between two looks at the clock, and keys are rotated.
+            # The token has expired since it was read, or the keys were rotated.
             renewed = await self._access.renew(credentials)
         return await self._request(request, limits, renewed)
 
     async def _request(
-        self, request: Request, limits: aiohttp.ClientTimeout, credentials: Credentials
+        self, request: ApiRequest, limits: aiohttp.ClientTimeout, credentials: Credentials
     ) -> aiohttp.ClientResponse:
-        # Unpacking an answer costs the loop more than a cluster's network does.
+        # Decompressing a response costs the event loop more than the transfer in a cluster.
         headers = {"Accept": _JSON, "Accept-Encoding": "identity", **credentials.headers}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
@@ -231,7 +209,7 @@ class Client:
         if response.status < 300 and response.content_type == _JSON:
             return response
         async with response:
-            raise await _error_of(response)
+            raise await _read_error(response)
 
     @property
     def _open(self) -> aiohttp.ClientSession:
@@ -241,7 +219,7 @@ class Client:
 
 
 @contextmanager
-def _as_unreachable(request: Request) -> Iterator[None]:
+def _as_unreachable(request: ApiRequest) -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
@@ -251,18 +229,18 @@ def _as_unreachable(request: Request) -> Iterator[None]:
         raise UnreachableError(f"{request.method} {request.path}: {why}") from error
 
 
-async def _error_of(response: aiohttp.ClientResponse) -> ApiError:
+async def _read_error(response: aiohttp.ClientResponse) -> ApiError:
     content_type = response.content_type
     if response.status < 300:
         body = await response.content.read(1024)
         return UnreadableError(response.status, f"no JSON but {content_type}: {excerpt(body)}")
     later = response.headers.get("Retry-After", "")
     retry_after = float(later) if later.isascii() and later.isdigit() else None
-    return of_response(response.status, content_type, await response.read(), retry_after)
+    return error_from_response(response.status, content_type, await response.read(), retry_after)
 
 
-async def _lines(content: aiohttp.StreamReader, request: Request) -> AsyncIterator[bytes]:
-    """Split a stream into its lines, however long they are."""
+async def _lines(content: aiohttp.StreamReader, request: ApiRequest) -> AsyncIterator[bytes]:
+    """Split a stream into lines of any length."""
     rest = bytearray()
     while chunk := await _next_chunk(content, request):
         *whole, tail = chunk.split(b"\n")
@@ -273,17 +251,17 @@ async def _lines(content: aiohttp.StreamReader, request: Request) -> AsyncIterat
             if line:
                 yield line
         rest += tail
-        if len(rest) > _LONGEST_LINE:
+        if len(rest) > _MAX_LINE_BYTES:
             raise UnreadableError(200, f"a line without an end: {excerpt(bytes(rest[:1024]))}")
     if rest:
         raise UnreachableError(f"{request.path}: cut off in the middle of an event")
 
 
-async def _next_chunk(content: aiohttp.StreamReader, request: Request) -> bytes:
+async def _next_chunk(content: aiohttp.StreamReader, request: ApiRequest) -> bytes:
     try:
         with _as_unreachable(request):
             return await content.readany()
     except UnreachableError as error:
         if isinstance(error.__cause__, TimeoutError):
-            raise QuietError(f"{request.path}: the watch is silent") from error.__cause__
+            raise SilentWatchError(f"{request.path}: the watch is silent") from error.__cause__
         raise

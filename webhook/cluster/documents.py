@@ -1,27 +1,27 @@
-"""What is kept of an object that came off the wire."""
+"""Objects as the API server sends them, and the part of them that the cache stores."""
 
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from webhook.api.decode import Fault, decode, faults
+from webhook.api import names
+from webhook.api.decode import MalformedField, decode, malformed_fields
 from webhook.api.kinds import Kind
-from webhook.api.meta import Object, ObjectKey
-from webhook.cluster.errors import UNREADABLE
-from webhook.cluster.nesting import decode_outside
-from webhook.state.store import Entry
+from webhook.cluster.errors import DECODE_ERRORS
+from webhook.kube.meta import Object, ObjectKey
+from webhook.kube.nesting import decode_shallow
+from webhook.state.store import StoreEntry
 
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MANAGED_FIELDS: Final = "managedFields"
 
 
 class Document(NamedTuple):
-    """One object: where it lives, which version it is, and what is kept of it."""
+    """The key and version of an object, and what the cache stores of it."""
 
     key: ObjectKey
     version: str
-    entry: Entry[Any] | None
-    """None for an object that is gone."""
+    entry: StoreEntry[Any] | None
+    """None for a deleted object."""
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -39,33 +39,35 @@ _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read(kind: Kind, document: bytes | msgspec.Raw) -> Document:
-    """Read an object; one that does not decode is kept with its faults.
+    """Read an object; one that does not decode is stored with its malformed fields.
 
-    Raises one of the `UNREADABLE` for what is not even named.
+    Raises one of `DECODE_ERRORS` for a document without a name.
     """
     try:
         obj = decode(kind.model, document)
-    except UNREADABLE as error:
-        entry: Entry[Object] = Entry(None, _raw(kind, document), _faults(kind, document, error))
-        return gone(document)._replace(entry=entry)
-    _forget_last_applied(obj)
-    return Document(obj.key, obj.resource_version, Entry(obj, _raw(kind, document)))
+    except DECODE_ERRORS as error:
+        entry: StoreEntry[Object] = StoreEntry(
+            None, _raw(kind, document), _faults(kind, document, error)
+        )
+        return read_deleted(document)._replace(entry=entry)
+    _drop_last_applied(obj)
+    return Document(obj.key, obj.resource_version, StoreEntry(obj, _raw(kind, document)))
 
 
-def gone(document: bytes | msgspec.Raw) -> Document:
-    """Read only which object it was and with which version it went."""
-    metadata = decode_outside(_NAMED, document).metadata
+def read_deleted(document: bytes | msgspec.Raw) -> Document:
+    """Read only the key and the version of a deleted object."""
+    metadata = decode_shallow(_NAMED, document).metadata
     return Document(ObjectKey(metadata.namespace, metadata.name), metadata.resource_version, None)
 
 
 def strip(document: bytes | msgspec.Raw) -> bytes:
-    """Copy an object without the bookkeeping of its writers, which nobody here reads."""
-    members = decode_outside(_MEMBERS, document)
+    """Copy an object without managedFields and last-applied-configuration, which nothing reads."""
+    members = decode_shallow(_MEMBERS, document)
     metadata: dict[str, Any] = _MEMBERS.decode(members["metadata"])
     metadata.pop(_MANAGED_FIELDS, None)
     if "annotations" in metadata:
         annotations = msgspec.json.decode(metadata["annotations"]) or {}
-        annotations.pop(_LAST_APPLIED, None)
+        annotations.pop(names.LAST_APPLIED, None)
         metadata["annotations"] = annotations
     return msgspec.json.encode(members | {"metadata": metadata})
 
@@ -76,16 +78,18 @@ def _raw(kind: Kind, document: bytes | msgspec.Raw) -> bytes | None:
     return strip(document) if kind.stored == "whole" else None
 
 
-def _forget_last_applied(obj: Object) -> None:
-    # The annotation repeats the whole object. The mapping is fresh, and still nobody else's.
+def _drop_last_applied(obj: Object) -> None:
+    # The annotation repeats the whole object. Nothing else has a reference to the mapping yet.
     annotations = obj.metadata.annotations
-    if _LAST_APPLIED in annotations and isinstance(annotations, dict):
-        del annotations[_LAST_APPLIED]
+    if names.LAST_APPLIED in annotations and isinstance(annotations, dict):
+        del annotations[names.LAST_APPLIED]
 
 
-def _faults(kind: Kind, document: bytes | msgspec.Raw, error: Exception) -> tuple[Fault, ...]:
+def _faults(
+    kind: Kind, document: bytes | msgspec.Raw, error: Exception
+) -> tuple[MalformedField, ...]:
     try:
-        found = faults(kind, msgspec.json.decode(document))
-    except UNREADABLE:
+        found = malformed_fields(kind, msgspec.json.decode(document))
+    except DECODE_ERRORS:
         found = ()
-    return found or (Fault("", str(error)),)
+    return found or (MalformedField("", str(error)),)

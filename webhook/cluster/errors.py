@@ -1,4 +1,4 @@
-"""What an API server, or whatever stands before it, answers instead of what was asked for."""
+"""The failures of requests to an API server, or to a proxy in front of it."""
 
 import re
 from collections.abc import Mapping
@@ -7,23 +7,39 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from typing_extensions import override
 
-from webhook.api import status as reasons
+from webhook.kube.status import (
+    ALREADY_EXISTS,
+    BAD_REQUEST,
+    CONFLICT,
+    EXPIRED,
+    FORBIDDEN,
+    GONE,
+    INTERNAL_ERROR,
+    INVALID,
+    NOT_FOUND,
+    RESOURCE_VERSION_TOO_LARGE,
+    SERVER_TIMEOUT,
+    SERVICE_UNAVAILABLE,
+    TIMEOUT,
+    TOO_MANY_REQUESTS,
+    UNAUTHORIZED,
+)
 
-# Enough of a foreign answer to recognise it by, not enough to flood a log.
-_EXCERPT: Final = 256
+# Enough of an unexpected response to recognise it, and not enough to flood a log.
+_EXCERPT_BYTES: Final = 256
 
 _ANONYMOUS: Final = 'User "system:anonymous"'
-# How Kubernetes' servers word what no rule allows; admission never says it that way.
-_NOT_ALLOWED: Final = re.compile(
+# The message of Kubernetes' authorizers. Admission plugins use other words.
+_LACKS_PERMISSION: Final = re.compile(
     r'is forbidden: User "[^"]*" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"'
 )
 
-UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises: for JSON that is not as it should be, broken text, endless nesting."""
+DECODE_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""The exceptions of decoding: invalid JSON, invalid UTF-8, nesting that is too deep."""
 
 
-class Right(NamedTuple):
-    """What somebody may or may not do."""
+class Permission(NamedTuple):
+    """A verb on a resource, as RBAC rules grant it."""
 
     verb: str
     resource: str
@@ -37,7 +53,7 @@ class Right(NamedTuple):
 
 
 class ApiError(Exception):
-    """A request that failed; `status` is the HTTP status, 0 if nobody answered."""
+    """A request failed; `status` is the HTTP status, 0 without a response."""
 
     def __init__(
         self,
@@ -60,101 +76,101 @@ class ApiError(Exception):
 
 
 class BadRequestError(ApiError):
-    """The request makes no sense to the server."""
+    """The server cannot parse the request."""
 
 
 class UnauthorizedError(ApiError):
-    """The server does not know who asks."""
+    """The server does not accept the credentials."""
 
 
 class ForbiddenError(ApiError):
-    """The one who asks may not, or an admission rule says no."""
+    """The client lacks a permission, or admission refuses the request."""
 
     @property
-    def mistakes_us(self) -> bool:
-        """Tell whether the server did not see who asks: that is no verdict about us.
+    def is_anonymous(self) -> bool:
+        """Whether the server took us for anonymous, whatever our permissions are.
 
-        An aggregated server that has just started takes everybody for anonymous until it has read
-        whom to believe.
+        An aggregated API server that has just started treats every client as anonymous until it
+        has read the configuration of the front proxy.
         """
         return _ANONYMOUS in self.message
 
     @property
-    def missing(self) -> Right | None:
-        """The right that we lack; None if somebody judged what we asked for, and not us."""
-        found = _NOT_ALLOWED.search(self.message)
-        return None if found is None or self.mistakes_us else Right(*found.groups())
+    def missing_permission(self) -> Permission | None:
+        """The permission that we lack; None if admission refused the content of the request."""
+        found = _LACKS_PERMISSION.search(self.message)
+        return None if found is None or self.is_anonymous else Permission(*found.groups())
 
 
 class NotFoundError(ApiError):
-    """There is no such object, or no such kind."""
+    """The object or its kind does not exist."""
 
     @property
-    def names_object(self) -> bool:
-        """Tell whether the server knows the kind and misses the object.
+    def is_object_missing(self) -> bool:
+        """Whether the server has the kind and not the object.
 
-        Only then the object is gone: a kind that is not served says nothing about its objects.
+        Only then the object is gone: the objects of a kind that is not served may still exist.
         """
         return bool(self.details.get("name"))
 
 
 class ConflictError(ApiError):
-    """The object is not in the state that the request presumes."""
+    """The object has changed since the state that the request is based on."""
 
 
 class AlreadyExistsError(ApiError):
-    """An object of that name is there already."""
+    """An object of that name exists."""
 
 
 class GoneError(ApiError):
-    """The server no longer knows, or does not yet know, the version that was asked for."""
+    """The requested resource version has expired, or the server does not have it yet."""
 
 
 class InvalidError(ApiError):
-    """The object breaks rules of its kind."""
+    """The object violates the validation of its kind."""
 
 
 class ThrottledError(ApiError):
-    """Later, please."""
+    """The server throttles the client (429)."""
 
 
 class UnavailableError(ApiError):
-    """The server cannot answer now."""
+    """The server cannot answer at the moment."""
 
 
 class UnreachableError(UnavailableError):
-    """Nobody answered in time, or the connection broke."""
+    """There was no response in time, or the connection broke."""
 
     def __init__(self, message: str) -> None:
         super().__init__(0, "Unreachable", message)
 
 
-class QuietError(UnreachableError):
-    """A watch said nothing for so long that it must be taken for dead."""
+class SilentWatchError(UnreachableError):
+    """A watch sent nothing for so long that its connection counts as dead."""
 
 
 class UnreadableError(UnavailableError):
-    """Something answered, but not in the words of an API server: a proxy, for instance."""
+    """The response is not one of an API server, but for instance one of a proxy."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(status, "Unreadable", message)
 
 
 _BY_REASON: Final[Mapping[str, type[ApiError]]] = {
-    reasons.BAD_REQUEST: BadRequestError,
-    reasons.UNAUTHORIZED: UnauthorizedError,
-    reasons.FORBIDDEN: ForbiddenError,
-    reasons.NOT_FOUND: NotFoundError,
-    reasons.CONFLICT: ConflictError,
-    reasons.ALREADY_EXISTS: AlreadyExistsError,
-    reasons.GONE: GoneError,
-    reasons.EXPIRED: GoneError,
-    reasons.INVALID: InvalidError,
-    reasons.TOO_MANY_REQUESTS: ThrottledError,
-    reasons.SERVER_TIMEOUT: UnavailableError,
-    reasons.SERVICE_UNAVAILABLE: UnavailableError,
-    reasons.TIMEOUT: UnavailableError,
-    reasons.INTERNAL_ERROR: UnavailableError,
+    BAD_REQUEST: BadRequestError,
+    UNAUTHORIZED: UnauthorizedError,
+    FORBIDDEN: ForbiddenError,
+    NOT_FOUND: NotFoundError,
+    CONFLICT: ConflictError,
+    ALREADY_EXISTS: AlreadyExistsError,
+    GONE: GoneError,
+    EXPIRED: GoneError,
+    INVALID: InvalidError,
+    TOO_MANY_REQUESTS: ThrottledError,
+    SERVER_TIMEOUT: UnavailableError,
+    SERVICE_UNAVAILABLE: UnavailableError,
+    TIMEOUT: UnavailableError,
+    INTERNAL_ERROR: UnavailableError,
 }
 _BY_STATUS: Final[Mapping[int, type[ApiError]]] = {
     400: BadRequestError,
@@ -179,13 +195,13 @@ class _Status(msgspec.Struct, rename="camel"):
 _DECODER: Final = msgspec.json.Decoder(_Status)
 
 
-def of_status(
+def error_from_status(
     document: bytes | msgspec.Raw, status: int = 0, retry_after: float | None = None
 ) -> ApiError:
-    """Read a Status object; anything else that an error came with is unreadable."""
+    """Make an error of a Status object; any other document is an UnreadableError."""
     try:
         answer = _DECODER.decode(document)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return UnreadableError(status, f"no Status but {excerpt(bytes(document))}")
     if answer.kind != "Status":
         return UnreadableError(status, f"no Status but {excerpt(bytes(document))}")
@@ -197,29 +213,29 @@ def of_status(
     return kind(code, answer.reason, answer.message or answer.reason, details, retry_after)
 
 
-def of_response(
+def error_from_response(
     status: int, content_type: str, body: bytes, retry_after: float | None = None
 ) -> ApiError:
-    """Make an error of a failed answer; its status still counts where its body is foreign."""
+    """Make an error of a failed response; its HTTP status counts even without a Status object."""
     if content_type == "application/json":
-        error = of_status(body, status, retry_after)
+        error = error_from_status(body, status, retry_after)
         if not isinstance(error, UnreadableError):
             return error
     message = f"HTTP {status} with {content_type or 'no type'}: {excerpt(body)}"
     if status == 429:
-        return ThrottledError(status, reasons.TOO_MANY_REQUESTS, message, None, retry_after)
+        return ThrottledError(status, TOO_MANY_REQUESTS, message, None, retry_after)
     if status == 401:
-        return UnauthorizedError(status, reasons.UNAUTHORIZED, message)
+        return UnauthorizedError(status, UNAUTHORIZED, message)
     if status == 404 and body.startswith(b"404 page not found"):
-        # How Kubernetes servers say that they do not have a path at all.
-        return NotFoundError(status, reasons.NOT_FOUND, message)
+        # The response of Kubernetes servers for a path that they do not have.
+        return NotFoundError(status, NOT_FOUND, message)
     return UnreadableError(status, message)
 
 
 def excerpt(body: bytes) -> str:
-    """Give the beginning of a foreign answer, on one line."""
-    text = " ".join(body[:_EXCERPT].decode(errors="replace").split())
-    return f"{text!r}…" if len(body) > _EXCERPT else f"{text!r}"
+    """Return the beginning of an unexpected response, on one line."""
+    text = " ".join(body[:_EXCERPT_BYTES].decode(errors="replace").split())
+    return f"{text!r}…" if len(body) > _EXCERPT_BYTES else f"{text!r}"
 
 
 def _class_of(status: int, reason: str) -> type[ApiError]:
@@ -230,6 +246,6 @@ def _class_of(status: int, reason: str) -> type[ApiError]:
 
 
 def _is_version_too_large(details: Mapping[str, Any]) -> bool:
-    # Seen after a backup was restored or a replica lags: our version is from a lost future.
+    # After a restored backup, or on a lagging replica, our version is newer than the server's.
     causes = details.get("causes") or ()
-    return any(cause.get("reason") == reasons.RESOURCE_VERSION_TOO_LARGE for cause in causes)
+    return any(cause.get("reason") == RESOURCE_VERSION_TOO_LARGE for cause in causes)

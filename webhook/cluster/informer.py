@@ -1,4 +1,4 @@
-"""Bring what a reflector reads into memory, and tell listeners what has changed."""
+"""Stores what a reflector reads in the cluster state, and notifies listeners of changes."""
 
 import asyncio
 import logging
@@ -7,119 +7,119 @@ from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from webhook.api.decode import Fault
+from webhook.api.decode import MalformedField
 from webhook.api.kinds import Kind
-from webhook.api.meta import Object, ObjectKey
-from webhook.api.versions import covers
-from webhook.cluster.documents import Document, gone, read
-from webhook.cluster.errors import UNREADABLE
-from webhook.cluster.events import Change
+from webhook.cluster.documents import Document, read, read_deleted
+from webhook.cluster.errors import DECODE_ERRORS
 from webhook.cluster.pacing import Pacer
-from webhook.state.memory import Memory
-from webhook.state.store import Entry, Store
+from webhook.cluster.watch_events import EventType
+from webhook.kube.meta import Object, ObjectKey
+from webhook.kube.resource_versions import covers
+from webhook.state.cluster_state import ClusterState
+from webhook.state.store import Store, StoreEntry
+from webhook.state.views import Listener
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Object)
 
-Listener: TypeAlias = Callable[[T | None, T | None], None]
-"""Told what an object was and what it is; None where it was not there, or is no more."""
-
-_Put: TypeAlias = Callable[[ObjectKey, Entry[T] | None], T | None]
+_Put: TypeAlias = Callable[[ObjectKey, StoreEntry[T] | None], T | None]
 
 
 class Informer(Generic[T]):
-    """Keep one kind in memory as the server has it.
+    """Keeps the cluster state of one kind equal to the API server's.
 
-    Listeners are told after memory has changed, in the order of each object's changes, and of
-    every object that a relist finds gone.
+    Listeners are called after the state has changed, in the order of each object's changes, and
+    also for every object that is missing after a relist.
     """
 
-    def __init__(self, kind: Kind, memory: Memory, pacer: Pacer) -> None:
+    def __init__(self, kind: Kind, state: ClusterState, pacer: Pacer) -> None:
         self.kind = kind
         self._model = cast("type[T]", kind.model)
-        self._memory = memory
+        self._state = state
         self._pacer = pacer
-        self._staged = memory.stage(self._model)
+        self._staged = state.new_store(self._model)
         self._listeners: list[Listener[T]] = []
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self.version = ""
 
     @property
     def store(self) -> Store[T]:
-        return self._memory.store(self._model)
+        return self._state.store(self._model)
 
     def add_listener(self, listener: Listener[T], *, replay: bool = True) -> None:
-        """Tell a listener of everything that is there, and of every change from now on.
+        """Call a listener for every change from now on, and first for every existing object.
 
-        Without the replay it is the listener's to look at what is there, at its own pace.
+        Without `replay` the listener has to read the existing objects itself.
         """
         self._listeners.append(listener)
         if replay:
             for obj in [*self.store.list()]:
-                self._tell(listener, None, obj)
+                self._notify(listener, None, obj)
 
     def remove_listener(self, listener: Listener[T]) -> None:
-        """Tell a listener no more."""
+        """Stop calling a listener."""
         self._listeners.remove(listener)
 
     async def wait_seen(self, version: str) -> None:
-        """Wait until memory is at least as new as a version; the caller sets the deadline."""
+        """Wait until the state is at least as new as a version; the caller sets the deadline."""
         if not covers(self.version, version):
             seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append((version, seen))
             await seen
 
     def begin(self) -> None:
-        self._staged = self._memory.stage(self._model)
+        self._staged = self._state.new_store(self._model)
 
-    def item(self, change: Change, document: msgspec.Raw) -> None:
-        found = self._read(change, document)
+    def item(self, event_type: EventType, document: msgspec.Raw) -> None:
+        found = self._read(event_type, document)
         if found is None:
             return
-        self._keep(found._replace(entry=self._known(found) or found.entry), self._staged.set)
+        self._put_or_mark(
+            found._replace(entry=self._stored(found) or found.entry), self._staged.set
+        )
 
     async def commit(self, version: str) -> None:
-        staged, self._staged = self._staged, self._memory.stage(self._model)
-        before = self._memory.adopt(staged, version)
-        self._see(version)
-        await self._tell_differences(before)
+        staged, self._staged = self._staged, self._state.new_store(self._model)
+        before = self._state.replace_store(staged, version)
+        self._set_version(version)
+        await self._notify_differences(before)
 
-    def event(self, change: Change, document: msgspec.Raw) -> str:
-        found = self._read(change, document)
+    def event(self, event_type: EventType, document: msgspec.Raw) -> str:
+        found = self._read(event_type, document)
         if found is None:
             return self.version
         version = found.version
-        old, new = self._keep(
-            found, lambda key, entry: self._memory.observe(self._model, key, entry, version)
+        old, new = self._put_or_mark(
+            found, lambda key, entry: self._state.observe(self._model, key, entry, version)
         )
-        self._see(version)
-        self._announce(old, new)
+        self._set_version(version)
+        self._notify_all(old, new)
         return version
 
     def bookmark(self, version: str) -> None:
-        self._memory.observe_version(self._model, version)
-        self._see(version)
+        self._state.observe_version(self._model, version)
+        self._set_version(version)
 
     async def clear(self) -> None:
-        before = self._memory.adopt(self._memory.stage(self._model), "")
-        self._see("")
-        await self._tell_differences(before)
+        before = self._state.replace_store(self._state.new_store(self._model), "")
+        self._set_version("")
+        await self._notify_differences(before)
 
-    def _read(self, change: Change, document: msgspec.Raw) -> Document | None:
+    def _read(self, event_type: EventType, document: msgspec.Raw) -> Document | None:
         try:
-            found = read(self.kind, document) if change != "DELETED" else gone(document)
-        except UNREADABLE as error:
-            logger.warning("object without a name", extra=self._fields | {"error": str(error)})
+            found = read(self.kind, document) if event_type != "DELETED" else read_deleted(document)
+        except DECODE_ERRORS as error:
+            logger.warning("object has no name", extra=self._fields | {"error": str(error)})
             return None
         if found.entry is not None and found.entry.faults:
             fields = {"object": str(found.key), "fault": ": ".join(found.entry.faults[0][:2])}
             logger.warning("object does not decode", extra=self._fields | fields)
         return found
 
-    def _known(self, found: Document) -> Entry[T] | None:
-        """Give what is held already of the same version, so that a relist costs no memory."""
-        if found.key in self._memory.overlay(self._model):
+    def _stored(self, found: Document) -> StoreEntry[T] | None:
+        """Return the stored entry of the same version, so that a relist allocates no copy."""
+        if found.key in self._state.overlay(self._model):
             return None
         held = self.store.entry(found.key)
         new = found.entry.object if found.entry else None
@@ -128,17 +128,17 @@ class Informer(Generic[T]):
         same = (held.object.uid, held.object.resource_version) == (new.uid, new.resource_version)
         return held if same and new.resource_version else None
 
-    def _keep(self, found: Document, put: _Put[T]) -> tuple[T | None, T | None]:
-        """Put an object into memory; one that a table's function stumbles over is left out."""
-        entry: Entry[T] | None = found.entry
+    def _put_or_mark(self, found: Document, put: _Put[T]) -> tuple[T | None, T | None]:
+        """Store an object; one that an index function cannot process is stored as malformed."""
+        entry: StoreEntry[T] | None = found.entry
         try:
             return put(found.key, entry), entry.object if entry else None
         except Exception as error:
             logger.exception("object cannot be indexed", extra=self._fields)
-            fault = Fault("", f"cannot be indexed: {error}")
-        return put(found.key, Entry(None, entry.raw if entry else None, (fault,))), None
+            fault = MalformedField("", f"cannot be indexed: {error}")
+        return put(found.key, StoreEntry(None, entry.raw if entry else None, (fault,))), None
 
-    def _see(self, version: str) -> None:
+    def _set_version(self, version: str) -> None:
         self.version = version
         if self._waiting:
             waiting, self._waiting = self._waiting, []
@@ -150,27 +150,27 @@ class Informer(Generic[T]):
                 else:
                     self._waiting.append((wanted, seen))
 
-    async def _tell_differences(self, before: Store[T]) -> None:
+    async def _notify_differences(self, before: Store[T]) -> None:
         after = self.store
         for old in [*before.list()]:
             if after.get(old.key) is None:
-                self._announce(old, None)
-                await self._pacer.breathe()
+                self._notify_all(old, None)
+                await self._pacer.yield_if_due()
         for new in [*after.list()]:
             known = before.get(new.key)
             if known is not new:
-                self._announce(known, new)
-                await self._pacer.breathe()
+                self._notify_all(known, new)
+                await self._pacer.yield_if_due()
 
-    def _announce(self, old: T | None, new: T | None) -> None:
+    def _notify_all(self, old: T | None, new: T | None) -> None:
         for listener in (*self._listeners,):
-            self._tell(listener, old, new)
+            self._notify(listener, old, new)
 
-    def _tell(self, listener: Listener[T], old: T | None, new: T | None) -> None:
+    def _notify(self, listener: Listener[T], old: T | None, new: T | None) -> None:
         try:
             listener(old, new)
         except Exception:
-            # One that cannot cope must not keep the others, or memory, from going on.
+            # A failing listener must not stop the others, or the updates of the state.
             logger.exception("listener failed", extra=self._fields)
 
     @property

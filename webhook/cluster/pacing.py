@@ -1,11 +1,12 @@
-"""Time for the wire: a clock to wait by, delays between attempts, and turns taken with others."""
+"""Timeouts and backoff of watches, and cooperative time slices on the event loop."""
 
 import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
+
+from webhook.kube.clock import Clock
 
 FIRST_DELAY: Final = 0.8
 LONGEST_DELAY: Final = 30.0
@@ -13,48 +14,35 @@ HEALTHY_AFTER: Final = 120.0
 SLICE: Final = 0.005
 
 
-class Timer(Protocol):
-    """Something scheduled that can still be called off."""
-
-    def cancel(self) -> None: ...
-
-
-class Clock(Protocol):
-    """Wall time for what is dated, monotonic time for what is measured."""
-
-    def now(self) -> datetime: ...
-
-    def monotonic(self) -> float: ...
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> Timer: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """How long things may take before they are given up."""
+class WatchTiming:
+    """The timeouts of lists and watches, in seconds."""
 
     shortest_watch: int = 300
     longest_watch: int = 600
-    """The server is asked to end each watch after a random time between these."""
+    """Each watch requests a random `timeoutSeconds` between these."""
     grace: float = 30.0
-    """How much longer than asked a watch may live before it counts as hung."""
+    """How much longer than requested a watch may stay open before it counts as hung."""
     opening: float = 15.0
-    """How long a server may take to begin a watch."""
+    """How long a server may take to send the headers of a watch."""
     idle: float = 150.0
-    """How long a watch may be silent; servers send a bookmark every minute."""
+    """How long a watch may send nothing; servers send a bookmark every minute."""
     initial_idle: float = 10.0
-    """How long a streamed list may pause before it counts as not offered."""
+    """How long a streaming list may pause before it counts as not supported."""
     short_watch: float = 1.0
     """A watch that ends sooner than this without an event is a failure."""
     chance: Callable[[], float] = random.random
-    """Where jitter comes from: a number from 0 to 1."""
+    """The source of jitter: a number from 0 to 1."""
 
 
-class Retry:
-    """Delays of 0.8 s that double up to 30 s, with jitter, as client-go's reflector has them.
+class WatchBackoff:
+    """Delays of 0.8 s that double up to 30 s, with jitter, like those of client-go's reflector.
 
-    They start over after two healthy minutes, not at the first success: a server that takes every
-    connection and drops it at once must not be asked without pause.
+    They start over after two minutes without a failure and not at the first success, because a
+    server may accept every connection and drop it at once.
+
+    They apply to 410 as well: after the restart of an API server all clients list again, and those
+    that wait a second are served sooner.
     """
 
     def __init__(self, clock: Clock, chance: Callable[[], float]) -> None:
@@ -64,7 +52,7 @@ class Retry:
         self._failed_at = 0.0
 
     def next(self) -> float:
-        """Count one more failure and say how long to wait now."""
+        """Count one more failure and return the delay before the next attempt."""
         now = self._clock.monotonic()
         if now - self._failed_at > HEALTHY_AFTER:
             self._failures = 0
@@ -76,31 +64,31 @@ class Retry:
         return delay
 
     def reset(self) -> None:
-        """Start over: something has changed that makes the next attempt promising."""
+        """Start over with the first delay."""
         self._failures = 0
 
 
 class Pacer:
-    """Let others run after every five milliseconds of work, however many workers share it.
+    """Yields to the event loop after every five milliseconds of work of all its users together.
 
-    All that wait for their turn in one round of the loop share one slice; each of them still does
-    at least one piece, so that none of them starves.
+    All users that wait in one iteration of the loop share the next slice. Each of them still does
+    at least one piece of work in it, so that none starves.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._began = 0.0
-        self._renewing = False
+        self._slice_started = 0.0
+        self._renewal_scheduled = False
 
-    async def breathe(self) -> None:
-        """Go on at once, or after everybody else if the slice is used up."""
-        if self._clock.monotonic() - self._began < SLICE:
+    async def yield_if_due(self) -> None:
+        """Return at once, or after one iteration of the loop if the slice is used up."""
+        if self._clock.monotonic() - self._slice_started < SLICE:
             return
-        if not self._renewing:
-            self._renewing = True
+        if not self._renewal_scheduled:
+            self._renewal_scheduled = True
             asyncio.get_running_loop().call_soon(self._renew)
         await asyncio.sleep(0)
 
     def _renew(self) -> None:
-        self._renewing = False
-        self._began = self._clock.monotonic()
+        self._renewal_scheduled = False
+        self._slice_started = self._clock.monotonic()

@@ -1,4 +1,4 @@
-"""List a kind, then watch it, for ever: bookmarks, expired versions, backoff, dead connections."""
+"""Lists a kind and then watches it: bookmarks, expired versions, backoff, dead connections."""
 
 import asyncio
 import logging
@@ -6,35 +6,36 @@ from collections.abc import AsyncIterator
 from typing import Final, TypedDict
 
 from webhook.cluster import requests
-from webhook.cluster.client import Client, Page
+from webhook.cluster.client import Client
 from webhook.cluster.errors import (
     ApiError,
     BadRequestError,
     GoneError,
     InvalidError,
     NotFoundError,
-    QuietError,
+    SilentWatchError,
     ThrottledError,
     UnreachableError,
     UnreadableError,
 )
-from webhook.cluster.events import Bookmark, Changed, decode
-from webhook.cluster.pacing import Clock, Pacer, Retry, Timing
+from webhook.cluster.pacing import Pacer, WatchBackoff, WatchTiming
 from webhook.cluster.requests import Selection
 from webhook.cluster.sink import Sink
-from webhook.cluster.standing import DOUBTED, ENDED, Standing, reason_of
+from webhook.cluster.watch_events import Bookmark, WatchEvent, decode
+from webhook.cluster.watch_state import ENDED, RECONNECTED, WatchState, reason_of
+from webhook.kube.clock import Clock
 
 logger = logging.getLogger(__name__)
 
-# Refused this often at the same version, a watch gets a fresh list to go on from.
-_MOST_SETBACKS: Final = 5
+# After this many failures at the same version the kind is listed again.
+_MAX_FAILURES_AT_VERSION: Final = 5
 
-# A server may ask for more time than its backoff gives, but not for the rest of the day.
-_MOST_PATIENCE: Final = 60.0
+# The longest Retry-After of a server that is honoured.
+_MAX_RETRY_AFTER: Final = 60.0
 
 _LARGE_PAGE: Final = 8 * requests.PAGE_SIZE
 
-# A server that could not read an object says so once; its events are incomplete from then on.
+# A server that cannot read an object reports it once; its events are incomplete afterwards.
 _STORAGE_READ_ERROR: Final = "StorageReadError"
 
 
@@ -45,7 +46,7 @@ class _Limits(TypedDict):
 
 
 class Reflector:
-    """Keep a sink equal to a kind on the server, whatever the server and the network do."""
+    """Keeps a sink equal to a kind on the API server, across failures of server and network."""
 
     def __init__(
         self,
@@ -55,33 +56,33 @@ class Reflector:
         clock: Clock,
         *,
         pacer: Pacer | None = None,
-        timing: Timing | None = None,
+        timing: WatchTiming | None = None,
     ) -> None:
         self._client = client
         self._selection = selection
         self._sink = sink
         self._clock = clock
         self._pacer = pacer or Pacer(clock)
-        self._timing = timing or Timing()
-        self._retry = Retry(clock, self._timing.chance)
+        self._timing = timing or WatchTiming()
+        self._backoff = WatchBackoff(clock, self._timing.chance)
         self._wake = asyncio.Event()
         self._version = ""
-        self._offers_streams = True
+        self._supports_streaming = True
         self._page_size = requests.PAGE_SIZE
-        self._setbacks = 0
-        self._silences = 0
-        self._is_missing = False
+        self._failures_at_version = 0
+        self._silent_watches = 0
+        self._not_found_once = False
         self._attempt: asyncio.Timeout | None = None
-        self.standing = Standing(clock.monotonic())
+        self.state = WatchState(clock.monotonic())
 
-    def wake(self) -> None:
-        """Try again now: what was missing may have appeared."""
-        if self.standing.lost_since is not None:
-            self._retry.reset()
+    def retry_now(self) -> None:
+        """End the current backoff, because the kind may be served now."""
+        if self.state.lost_since is not None:
+            self._backoff.reset()
             self._wake.set()
 
-    def doubt(self) -> None:
-        """Ask again on another connection: who answered on this one may serve the kind no more.
+    def reconnect(self) -> None:
+        """Close the watch and open a new one, because another server may serve the kind now.
 
         A proxied watch outlives the APIService that it was opened through.
         """
@@ -89,114 +90,114 @@ class Reflector:
             self._attempt.reschedule(asyncio.get_running_loop().time())
 
     async def run(self) -> None:
-        """Follow the kind until cancelled."""
+        """List and watch the kind until cancelled."""
         while True:
             self._wake.clear()
             try:
-                await self._follow_unless_in_doubt()
+                await self._list_and_watch_until_reconnect()
             except NotFoundError as error:
-                await self._leave(error)
-            except QuietError as error:
-                self._fall_silent(error)
+                await self._handle_not_found(error)
+            except SilentWatchError as error:
+                self._handle_silence(error)
             except ApiError as error:
-                await self._set_back(error)
+                await self._handle_error(error)
             except Exception as error:
-                # A bug: what is held can no longer be trusted.
-                logger.exception("watch met a bug", extra=self._fields)
+                # A bug in our code: the stored objects can no longer be trusted.
+                logger.exception("watch failed with a bug", extra=self._fields)
                 self._version = ""
-                await self._set_back(UnreachableError(f"bug: {error}"))
+                await self._handle_error(UnreachableError(f"bug: {error}"))
 
-    async def _follow_unless_in_doubt(self) -> None:
+    async def _list_and_watch_until_reconnect(self) -> None:
         try:
             async with asyncio.timeout(None) as self._attempt:
-                await self._follow()
+                await self._list_and_watch()
         except TimeoutError:
-            self._retry.reset()
-            self.standing.restarts[DOUBTED] += 1
-            self.standing.lose(self._clock.monotonic())
+            self._backoff.reset()
+            self.state.restarts[RECONNECTED] += 1
+            self.state.set_lost(self._clock.monotonic())
         finally:
             self._attempt = None
 
-    async def _follow(self) -> None:
+    async def _list_and_watch(self) -> None:
         if self._version:
             await self._watch()
-        elif self._offers_streams:
-            await self._stream()
+        elif self._supports_streaming:
+            await self._streaming_list()
         else:
             await self._list()
 
-    async def _stream(self) -> None:
-        """Read the list as events, and watch on the same connection; else, read pages."""
+    async def _streaming_list(self) -> None:
+        """Read a streaming list and watch on the same connection; fall back to pages."""
         self._sink.begin()
-        seconds = self._seconds()
+        seconds = self._watch_seconds()
         request = requests.stream_list(self._selection, seconds)
         try:
-            async with self._client.stream(request, **self._limits(seconds)) as lines:
-                version = await self._take_list(lines)
+            async with self._client.stream(request, **self._stream_limits(seconds)) as lines:
+                version = await self._read_initial_events(lines)
                 await self._commit(version)
-                self.standing.gain()
-                await self._take_events(lines)
-        except (BadRequestError, InvalidError, _NotOfferedError) as refusal:
+                self.state.set_established()
+                await self._read_events(lines)
+        except (BadRequestError, InvalidError, _NotSupportedError) as refusal:
             if self._version:
-                raise  # it is about the watch, and the list is complete
+                raise  # the list is complete, so this is a failure of the watch
             if isinstance(refusal, ApiError):
-                self._offers_streams = False
-            logger.info("reading pages instead of a stream", extra=self._about(refusal))
+                self._supports_streaming = False
+            logger.info(
+                "reading pages instead of a streaming list", extra=self._error_fields(refusal)
+            )
             await self._list()
 
-    async def _take_list(self, lines: AsyncIterator[bytes]) -> str:
-        patience = self._timing.initial_idle
+    async def _read_initial_events(self, lines: AsyncIterator[bytes]) -> str:
+        idle_seconds = self._timing.initial_idle
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(patience) as deadline:
+            async with asyncio.timeout(idle_seconds) as deadline:
                 async for line in lines:
-                    deadline.reschedule(loop.time() + patience)
+                    deadline.reschedule(loop.time() + idle_seconds)
                     event = _decode_initial(line)
-                    if isinstance(event, Changed):
+                    if isinstance(event, WatchEvent):
                         self._sink.item(*event)
                     elif event.ends_list:
                         return event.version
-                    await self._pacer.breathe()
+                    await self._pacer.yield_if_due()
         except TimeoutError as error:
-            # Servers that do not know the question take it for an ordinary watch.
-            self._offers_streams = False
-            raise _NotOfferedError("no end of the initial events") from error
-        raise UnreachableError("a streamed list ended before it was complete")
+            # Servers without streaming lists treat the request as an ordinary watch.
+            self._supports_streaming = False
+            raise _NotSupportedError("no end of the initial events") from error
+        raise UnreachableError("the streaming list ended before it was complete")
 
     async def _list(self) -> None:
         """Read the list page by page."""
         self._sink.begin()
-        page = await self._client.page(self._selection, limit=self._page_size)
-        await self._take_page(page)
-        while page.token:
-            try:
-                page = await self._client.page(self._selection, page.token, self._page_size)
-            except GoneError:
-                # The next list is faster than history is forgotten, or it is in one piece.
-                self._page_size = 0 if self._page_size != requests.PAGE_SIZE else _LARGE_PAGE
-                raise
-            await self._take_page(page)
-        await self._commit(page.version)
+        version = ""
+        try:
+            async for page in self._client.pages(self._selection, self._page_size):
+                for document in page.items:
+                    self._sink.item("ADDED", document)
+                    await self._pacer.yield_if_due()
+                version = page.version
+        except GoneError:
+            if not version:
+                raise  # the first page has no continue token
+            # The token expired: larger pages, then a single one, take less time.
+            self._page_size = 0 if self._page_size != requests.PAGE_SIZE else _LARGE_PAGE
+            raise
+        await self._commit(version)
         self._page_size = requests.PAGE_SIZE
 
-    async def _take_page(self, page: Page) -> None:
-        for document in page.items:
-            self._sink.item("ADDED", document)
-            await self._pacer.breathe()
-
     async def _watch(self) -> None:
-        """Follow what changes, until the server ends it as it was asked to."""
-        seconds = self._seconds()
+        """Watch until the server ends the watch, after the requested time."""
+        seconds = self._watch_seconds()
         request = requests.watch(self._selection, self._version, seconds)
         began, before = self._clock.monotonic(), self._version
-        async with self._client.stream(request, **self._limits(seconds)) as lines:
-            self.standing.gain()
-            await self._take_events(lines)
+        async with self._client.stream(request, **self._stream_limits(seconds)) as lines:
+            self.state.set_established()
+            await self._read_events(lines)
         lasted = self._clock.monotonic() - began
         if lasted < self._timing.short_watch and self._version == before:
             raise UnreachableError("the watch was closed at once")
 
-    async def _take_events(self, lines: AsyncIterator[bytes]) -> None:
+    async def _read_events(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
             event = decode(line)
             if isinstance(event, Bookmark):
@@ -204,62 +205,64 @@ class Reflector:
                 self._version = event.version
             else:
                 self._version = self._sink.event(*event)
-            self._setbacks = self._silences = 0
-            await self._pacer.breathe()
-        self.standing.restarts[ENDED] += 1
-        self.standing.lose(self._clock.monotonic())
+            self._failures_at_version = self._silent_watches = 0
+            await self._pacer.yield_if_due()
+        self.state.restarts[ENDED] += 1
+        self.state.set_lost(self._clock.monotonic())
 
     async def _commit(self, version: str) -> None:
         await self._sink.commit(version)
-        self.standing.relists += self.standing.synced
+        self.state.relists += self.state.synced
         self._version = version
-        self._setbacks = self._silences = 0
-        self._is_missing = False
-        if not self.standing.served:
+        self._failures_at_version = self._silent_watches = 0
+        self._not_found_once = False
+        if not self.state.served:
             logger.info("kind is served now", extra=self._fields)
-        self.standing.sync()
+        self.state.set_synced()
 
-    async def _leave(self, error: NotFoundError) -> None:
-        """Do without the kind until it appears."""
+    async def _handle_not_found(self, error: NotFoundError) -> None:
+        """Remove the kind from the sink and wait until the API server has it."""
         self._version = ""
-        if self.standing.synced and not self._is_missing:
-            # Dropping a whole kind is a big step to take on one answer: ask again first.
-            self._is_missing = True
-            await self._set_back(error)
+        if self.state.synced and not self._not_found_once:
+            # One 404 is not enough to drop all objects of a kind: try once more first.
+            self._not_found_once = True
+            await self._handle_error(error)
             return
-        if self.standing.served:
-            logger.warning("kind is not served; what needs it is off", extra=self._about(error))
+        if self.state.served:
+            logger.warning(
+                "kind is not served, features that need it are off", extra=self._error_fields(error)
+            )
             await self._sink.clear()
-        self.standing.lose(self._clock.monotonic())
-        self.standing.leave(error)
-        await self._pause(self._retry.next())
+        self.state.set_lost(self._clock.monotonic())
+        self.state.set_unserved(error)
+        await self._pause(self._backoff.next())
 
-    def _fall_silent(self, error: QuietError) -> None:
-        """Watch again at once; if that is silent, too, ask what we have missed."""
-        logger.info("watch fell silent", extra=self._about(error))
-        self._silences += 1
-        if self._silences >= 2:
-            self._version, self._silences = "", 0
-        self.standing.restarts[reason_of(error)] += 1
-        self.standing.lose(self._clock.monotonic())
+    def _handle_silence(self, error: SilentWatchError) -> None:
+        """Watch again at once; after a second silent watch, list again."""
+        logger.info("watch is silent", extra=self._error_fields(error))
+        self._silent_watches += 1
+        if self._silent_watches >= 2:
+            self._version, self._silent_watches = "", 0
+        self.state.restarts[reason_of(error)] += 1
+        self.state.set_lost(self._clock.monotonic())
 
-    async def _set_back(self, error: ApiError) -> None:
-        """Wait, then go on from the last version, unless that is of no use any more."""
-        delay = max(self._retry.next(), min(error.retry_after or 0.0, _MOST_PATIENCE))
+    async def _handle_error(self, error: ApiError) -> None:
+        """Back off, then continue from the last version unless the error invalidates it."""
+        delay = max(self._backoff.next(), min(error.retry_after or 0.0, _MAX_RETRY_AFTER))
         if error.status and not isinstance(error, ThrottledError):
-            self._setbacks += 1
+            self._failures_at_version += 1
         if (
             isinstance(error, GoneError)
             or error.reason == _STORAGE_READ_ERROR
-            or self._setbacks >= _MOST_SETBACKS
+            or self._failures_at_version >= _MAX_FAILURES_AT_VERSION
         ):
             self._version = ""
-        known = self.standing.failure
+        known = self.state.failure
         level = logging.DEBUG if known and known.message == error.message else logging.WARNING
-        logger.log(level, "watch failed", extra=self._about(error) | {"retry_in": delay})
-        self.standing.restarts[reason_of(error)] += 1
-        self.standing.lose(self._clock.monotonic())
-        self.standing.fail(error)
+        logger.log(level, "watch failed", extra=self._error_fields(error) | {"retry_in": delay})
+        self.state.restarts[reason_of(error)] += 1
+        self.state.set_lost(self._clock.monotonic())
+        self.state.record_failure(error)
         await self._pause(delay)
 
     async def _pause(self, delay: float) -> None:
@@ -269,11 +272,11 @@ class Reflector:
         finally:
             timer.cancel()
 
-    def _seconds(self) -> int:
+    def _watch_seconds(self) -> int:
         shortest, longest = self._timing.shortest_watch, self._timing.longest_watch
         return shortest + int((longest - shortest) * self._timing.chance())
 
-    def _limits(self, seconds: int) -> _Limits:
+    def _stream_limits(self, seconds: int) -> _Limits:
         opening, idle, grace = self._timing.opening, self._timing.idle, self._timing.grace
         return {"opening": opening, "idle": idle, "total": seconds + grace}
 
@@ -282,18 +285,18 @@ class Reflector:
         kind = self._selection.kind
         return {"kind": kind.name, "api_version": kind.api_version}
 
-    def _about(self, error: Exception) -> dict[str, object]:
+    def _error_fields(self, error: Exception) -> dict[str, object]:
         return self._fields | {"error": str(error)}
 
 
-class _NotOfferedError(Exception):
-    """The server does not stream lists, or not this one."""
+class _NotSupportedError(Exception):
+    """The server does not support streaming lists, or not for this kind."""
 
 
-def _decode_initial(line: bytes) -> Changed | Bookmark:
+def _decode_initial(line: bytes) -> WatchEvent | Bookmark:
     try:
         return decode(line)
     except UnreadableError:
         raise
     except ApiError as error:
-        raise _NotOfferedError(error.message) from error
+        raise _NotSupportedError(error.message) from error

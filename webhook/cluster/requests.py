@@ -1,4 +1,4 @@
-"""Build requests to an API server; pure, nothing is sent here."""
+"""Requests to an API server as values; pure, nothing is sent here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from webhook.api.kinds import Kind
-from webhook.api.meta import ObjectKey, Raw
+from webhook.kube.meta import ObjectKey, Raw
 
 Query: TypeAlias = Mapping[str, str]
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
@@ -18,8 +18,8 @@ _JSON: Final = "application/json"
 _NO_QUERY: Final[Query] = {}
 
 
-class Request(NamedTuple):
-    """One request: what, where, and with which body."""
+class ApiRequest(NamedTuple):
+    """One HTTP request."""
 
     method: str
     path: str
@@ -32,7 +32,7 @@ _BY_NAME: Final = "metadata.name="
 
 
 class Selection(NamedTuple):
-    """The objects of a kind that are of interest: all of them, or of one namespace, or labelled."""
+    """The objects of a kind to list or watch: all, of one namespace, or by a selector."""
 
     kind: Kind
     namespace: str = ""
@@ -48,22 +48,22 @@ class Selection(NamedTuple):
         selectors = {"labelSelector": self.labels, "fieldSelector": self.fields}
         return {name: value for name, value in selectors.items() if value}
 
-    def may_hold(self, key: ObjectKey) -> bool:
-        """Tell whether an object of that key can be among them; its labels may still say no."""
+    def may_match(self, key: ObjectKey) -> bool:
+        """Return whether an object with that key can match; its labels may still exclude it."""
         wanted = self.fields.removeprefix(_BY_NAME)
         is_named = wanted in (self.fields, key.name)
         return is_named and self.namespace in ("", key.namespace)
 
 
-class NotPutError(ValueError):
-    """Raised for a PUT of a kind of which we keep only a part: it would erase the rest."""
+class PartialUpdateError(ValueError):
+    """Raised for a PUT of a kind of which we decode only a part: it would erase the rest."""
 
     def __init__(self, kind: Kind) -> None:
-        super().__init__(f"{kind.name} is kept in part only: patch it, never put it")
+        super().__init__(f"{kind.name} is decoded in part only: patch it, never put it")
 
 
 def path_of(kind: Kind, namespace: str = "", name: str = "", subresource: str = "") -> str:
-    """Give the path of exactly this group and version of a kind."""
+    """Return the path of a kind in its group and version."""
     prefix = f"/apis/{kind.group}" if kind.group else "/api"
     parts = [prefix, kind.version]
     if kind.namespaced and namespace:
@@ -72,23 +72,23 @@ def path_of(kind: Kind, namespace: str = "", name: str = "", subresource: str = 
     return "/".join(parts)
 
 
-def get(kind: Kind, key: ObjectKey, subresource: str = "") -> Request:
+def get(kind: Kind, key: ObjectKey, subresource: str = "") -> ApiRequest:
     """Read one object."""
-    return Request("GET", path_of(kind, key.namespace, key.name, subresource))
+    return ApiRequest("GET", path_of(kind, key.namespace, key.name, subresource))
 
 
-def list_page(selection: Selection, token: str = "", limit: int = PAGE_SIZE) -> Request:
-    """Read one page of a list; without a resourceVersion, so that it is up to date."""
+def list_page(selection: Selection, token: str = "", limit: int = PAGE_SIZE) -> ApiRequest:
+    """Read one page of a list; without a resourceVersion, so that it is consistent."""
     query = {**selection.query}
     if limit:
         query["limit"] = str(limit)
     if token:
         query["continue"] = token
-    return Request("GET", selection.path, query)
+    return ApiRequest("GET", selection.path, query)
 
 
-def watch(selection: Selection, version: str, seconds: int) -> Request:
-    """Follow what changes after a version, for so many seconds."""
+def watch(selection: Selection, version: str, seconds: int) -> ApiRequest:
+    """Watch the changes after a version, for so many seconds."""
     query = {
         **selection.query,
         "watch": "true",
@@ -96,11 +96,11 @@ def watch(selection: Selection, version: str, seconds: int) -> Request:
         "timeoutSeconds": str(seconds),
         "resourceVersion": version,
     }
-    return Request("GET", selection.path, query)
+    return ApiRequest("GET", selection.path, query)
 
 
-def stream_list(selection: Selection, seconds: int) -> Request:
-    """Read all objects as events, and go on following them."""
+def stream_list(selection: Selection, seconds: int) -> ApiRequest:
+    """Read all objects as events on a watch (a streaming list), and continue to watch."""
     query = {
         **selection.query,
         "watch": "true",
@@ -109,26 +109,26 @@ def stream_list(selection: Selection, seconds: int) -> Request:
         "sendInitialEvents": "true",
         "resourceVersionMatch": "NotOlderThan",
     }
-    return Request("GET", selection.path, query)
+    return ApiRequest("GET", selection.path, query)
 
 
 def create(
     kind: Kind, key: ObjectKey, draft: Raw, *, subresource: str = "", query: Query = _NO_QUERY
-) -> Request:
-    """Create an object, or post to a subresource of one; a key without a name is fine."""
+) -> ApiRequest:
+    """Create an object, or post to a subresource; the key may have no name."""
     name = key.name if subresource else ""
     path = path_of(kind, key.namespace, name, subresource)
-    return Request("POST", path, query, _encode(kind, draft, subresource))
+    return ApiRequest("POST", path, query, _encode(kind, draft, subresource))
 
 
 def update(
     kind: Kind, key: ObjectKey, draft: Raw, *, subresource: str = "", query: Query = _NO_QUERY
-) -> Request:
-    """Replace an object; its resourceVersion guards against erasing what others wrote."""
+) -> ApiRequest:
+    """Replace an object; its resourceVersion guards against lost updates."""
     if kind.stored == "read" and subresource in {"", "status"}:
-        raise NotPutError(kind)
+        raise PartialUpdateError(kind)
     path = path_of(kind, key.namespace, key.name, subresource)
-    return Request("PUT", path, query, _encode(kind, draft, subresource))
+    return ApiRequest("PUT", path, query, _encode(kind, draft, subresource))
 
 
 def patch(
@@ -138,12 +138,12 @@ def patch(
     *,
     subresource: str = "",
     query: Query = _NO_QUERY,
-) -> Request:
+) -> ApiRequest:
     """Change an object by a merge patch (a mapping) or a JSON patch (a list of operations)."""
     merges = isinstance(change, Mapping)
     content_type = "application/merge-patch+json" if merges else "application/json-patch+json"
     path = path_of(kind, key.namespace, key.name, subresource)
-    return Request("PATCH", path, query, msgspec.json.encode(change), content_type)
+    return ApiRequest("PATCH", path, query, msgspec.json.encode(change), content_type)
 
 
 def apply(
@@ -154,13 +154,18 @@ def apply(
     manager: str,
     force: bool = True,
     subresource: str = "",
-) -> Request:
-    """Declare the fields that a manager cares for; the server merges them."""
+) -> ApiRequest:
+    """Apply the fields that a field manager owns (server-side apply).
+
+    Name and namespace go into the body as well: without them no object would be created.
+    """
     query = {"fieldManager": manager, "force": "true" if force else "false"}
     path = path_of(kind, key.namespace, key.name, subresource)
-    # JSON is YAML; servers before 1.33 know no application/apply-patch+json.
-    body = _encode(kind, draft, subresource)
-    return Request("PATCH", path, query, body, "application/apply-patch+yaml")
+    # JSON is YAML; servers before 1.33 do not know application/apply-patch+json.
+    named = {"namespace": key.namespace, "name": key.name} if key.namespace else {"name": key.name}
+    whole = {**draft, "metadata": {**named, **(draft.get("metadata") or {})}}
+    body = _encode(kind, whole, subresource)
+    return ApiRequest("PATCH", path, query, body, "application/apply-patch+yaml")
 
 
 def delete(
@@ -171,27 +176,27 @@ def delete(
     version: str = "",
     propagation: Propagation = "Background",
     query: Query = _NO_QUERY,
-) -> Request:
-    """Delete an object, if it still is the one with this uid and, where given, version."""
-    preconditions = {"uid": uid, "resourceVersion": version}
+) -> ApiRequest:
+    """Delete an object, if it still has this uid and, if set, this version."""
+    guards = {"uid": uid, "resourceVersion": version}
     options: dict[str, Any] = {
         "kind": "DeleteOptions",
         "apiVersion": "v1",
         "propagationPolicy": propagation,
     }
-    if given := {name: value for name, value in preconditions.items() if value}:
-        options["preconditions"] = given
+    if preconditions := {name: value for name, value in guards.items() if value}:
+        options["preconditions"] = preconditions
     path = path_of(kind, key.namespace, key.name)
-    return Request("DELETE", path, query, msgspec.json.encode(options))
+    return ApiRequest("DELETE", path, query, msgspec.json.encode(options))
 
 
-def post(path: str, document: Raw) -> Request:
-    """Ask a question that is put as an object, such as a SubjectAccessReview."""
-    return Request("POST", path, _NO_QUERY, msgspec.json.encode(document))
+def post(path: str, document: Raw) -> ApiRequest:
+    """Post a review object, such as a SubjectAccessReview."""
+    return ApiRequest("POST", path, _NO_QUERY, msgspec.json.encode(document))
 
 
 def _encode(kind: Kind, draft: Raw, subresource: str) -> bytes:
-    """Write an object; one of the kind itself says so, which items of a list need not."""
+    """Encode an object; adds apiVersion and kind, which items of a list do not have."""
     if subresource in {"", "status"}:
         draft = {"apiVersion": kind.api_version, "kind": kind.name, **draft}
     return msgspec.json.encode(draft)

@@ -1,29 +1,29 @@
-"""Where a reflector puts what it reads."""
+"""The receiver of what a reflector reads."""
 
 from typing import Protocol
 
 import msgspec
 
-from webhook.cluster.events import Change
+from webhook.cluster.watch_events import EventType
 
 
 class Sink(Protocol):
-    """Whoever keeps what the reflector brings."""
+    """Stores the objects of one kind."""
 
     def begin(self) -> None:
-        """Make room for a list; what an unfinished one has brought is dropped."""
+        """Start a new list; the items of an unfinished one are dropped."""
 
-    def item(self, change: Change, document: msgspec.Raw) -> None:
-        """Take one object of the list."""
+    def item(self, event_type: EventType, document: msgspec.Raw) -> None:
+        """Add one object to the list."""
 
     async def commit(self, version: str) -> None:
-        """Replace everything by the list in one step."""
+        """Replace all objects by the list in one step."""
 
-    def event(self, change: Change, document: msgspec.Raw) -> str:
-        """Take one change and give its version."""
+    def event(self, event_type: EventType, document: msgspec.Raw) -> str:
+        """Apply one event and return its version."""
 
     def bookmark(self, version: str) -> None:
-        """Note that everything up to a version has been seen."""
+        """Record that all events up to a version have been seen."""
 
     async def clear(self) -> None:
-        """Drop everything: the kind is not served."""
+        """Remove all objects, because the kind is not served."""

@@ -1,7 +1,7 @@
-"""That a Gardener was seen here, kept where the next start finds it.
+"""A ConfigMap that records that a Gardener was seen in this cluster.
 
-An APIService may be gone for a while, and a replica may start just then: it must not take the
-landscape for one without a Gardener and do that one's work.
+An APIService may be missing for a while. A replica that starts at that moment must not conclude
+that there is no Gardener and take over its work.
 """
 
 from contextlib import suppress
@@ -10,14 +10,14 @@ from typing import Final
 from webhook.api import names
 from webhook.api.core import ConfigMap
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.cluster.client import Client
 from webhook.cluster.errors import AlreadyExistsError, ForbiddenError, NotFoundError
+from webhook.kube.meta import ObjectKey
 
 REMEDY: Final = "if it left for good, run `espalier serve --standalone=true` once"
 
 _CONFIG_MAP: Final = kind_of_model(ConfigMap)
-# Those of an installation, so that leaving finds it.
+# The labels of an installation, so that uninstalling finds the marker.
 _LABELS: Final = {
     names.APP_NAME: names.FIELD_MANAGER,
     names.APP_PART_OF: names.FIELD_MANAGER,
@@ -25,8 +25,8 @@ _LABELS: Final = {
 }
 
 
-async def is_kept(client: Client, namespace: str) -> bool:
-    """Tell whether a Gardener was seen; who may not look in our own namespace kept nothing."""
+async def marker_exists(client: Client, namespace: str) -> bool:
+    """Return whether the marker exists; without the permission to read it there is none."""
     try:
         await client.get(_CONFIG_MAP, ObjectKey(namespace, names.GARDENER_SEEN))
     except (NotFoundError, ForbiddenError):
@@ -34,15 +34,15 @@ async def is_kept(client: Client, namespace: str) -> bool:
     return True
 
 
-async def keep(client: Client, namespace: str) -> None:
-    """Note that a Gardener was seen."""
+async def write_marker(client: Client, namespace: str) -> None:
+    """Record that a Gardener was seen."""
     key = ObjectKey(namespace, names.GARDENER_SEEN)
     metadata = {"name": key.name, "namespace": key.namespace, "labels": _LABELS}
     with suppress(AlreadyExistsError):
         await client.create(_CONFIG_MAP, key, {"metadata": metadata, "data": {"forget": REMEDY}})
 
 
-async def drop(client: Client, namespace: str) -> None:
-    """Forget it: somebody says that there is none any more."""
+async def delete_marker(client: Client, namespace: str) -> None:
+    """Delete the marker, because the operator confirms that the Gardener is gone."""
     with suppress(NotFoundError):
         await client.delete(_CONFIG_MAP, ObjectKey(namespace, names.GARDENER_SEEN))
