@@ -1,21 +1,21 @@
-"""Make a certificate authority, sign leaves with it, and judge when a certificate is due."""
+"""A certificate authority, the certificates that it signs, and when they need renewal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import Self
+from typing import Final, Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-AUTHORITY_LIFETIME = timedelta(days=3650)
-LEAF_LIFETIME = timedelta(days=365)
+AUTHORITY_LIFETIME: Final = timedelta(days=3650)
+LEAF_LIFETIME: Final = timedelta(days=365)
 
-# Whoever checks a new certificate may have a clock that is behind ours.
-_CLOCK_SKEW = timedelta(minutes=5)
+# The clock of a client may be behind ours when it verifies a new certificate.
+_CLOCK_SKEW: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate authority: its own pair, and what it can sign."""
+    """A certificate authority with its key pair."""
 
     pair: KeyPair
 
     @classmethod
     def create(cls, name: str, now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> Self:
-        """Make a self-signed authority."""
+        """Create a self-signed authority."""
         key = _new_key()
         subject = _subject(name)
         builder = (
@@ -72,14 +72,14 @@ class Authority:
         groups: Sequence[str] = (),
         lifetime: timedelta = LEAF_LIFETIME,
     ) -> KeyPair:
-        """Sign a client certificate: Kubernetes takes CN as the user and each O as a group."""
+        """Sign a client certificate; for Kubernetes CN is the user and each O a group."""
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
         return self._leaf(_subject(user, groups), usages, (now, lifetime))
 
     def sign_peer(
         self, names: Sequence[str], now: datetime, lifetime: timedelta = LEAF_LIFETIME
     ) -> KeyPair:
-        """Sign a certificate for a member that both serves and calls, as etcd's do."""
+        """Sign a certificate for both server and client authentication, as etcd members need it."""
         alternatives = x509.SubjectAlternativeName([_general_name(name) for name in names])
         usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
         return self._leaf(_subject(names[0][:64]), usages, (now, lifetime), alternatives)
@@ -110,15 +110,15 @@ class Authority:
         return KeyPair(_sign(builder, decode_key(self.pair.key)), _encode_key(key))
 
 
-def is_due(certificate: bytes, now: datetime) -> bool:
-    """Say whether two thirds of the certificate's life have passed, so that it wants renewal."""
+def needs_renewal(certificate: bytes, now: datetime) -> bool:
+    """Return whether two thirds of the lifetime of a certificate have passed."""
     decoded = x509.load_pem_x509_certificate(certificate)
     start, end = decoded.not_valid_before_utc, decoded.not_valid_after_utc
     return now >= start + (end - start) * 2 / 3
 
 
 def decode_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
-    """Read a private key of the kind that an authority makes."""
+    """Decode an elliptic curve private key."""
     key = serialization.load_pem_private_key(pem, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError("not an elliptic curve key")  # noqa: TRY004  the bytes are wrong
@@ -152,7 +152,7 @@ def _general_name(name: str) -> x509.GeneralName:
 def _builder(
     subject: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime, lifetime: timedelta
 ) -> x509.CertificateBuilder:
-    # A short life, as tests of rotation use, must not be spent before it begins.
+    # The skew must not exceed a short lifetime, as in tests of rotation.
     skew = min(_CLOCK_SKEW, lifetime / 10)
     return (
         x509.CertificateBuilder()

@@ -1,4 +1,4 @@
-"""A serving pair with the authorities behind it: load it, judge whether it is whole, write it."""
+"""A serving key pair with its CA certificates: load, validate and write it."""
 
 import os
 import tempfile
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -17,35 +18,35 @@ from cryptography.hazmat.primitives.serialization import (
 
 from webhook.tls.authority import KeyPair
 
-CERTIFICATE_FILE = "tls.crt"
-KEY_FILE = "tls.key"
-AUTHORITIES_FILE = "ca.crt"
-FILES = (CERTIFICATE_FILE, KEY_FILE, AUTHORITIES_FILE)
+CERTIFICATE_FILE: Final = "tls.crt"
+KEY_FILE: Final = "tls.key"
+AUTHORITIES_FILE: Final = "ca.crt"
+FILES: Final = (CERTIFICATE_FILE, KEY_FILE, AUTHORITIES_FILE)
 
-SWAPPED = "..data"
-"""The symlink through which kubelets exchange all files of a mounted Secret at once."""
+DATA_SYMLINK: Final = "..data"
+"""The symlink by which kubelets replace all files of a mounted Secret at once."""
 
 
 class BundleError(Exception):
-    """Certificates that cannot be served; the message says what is wrong with which file."""
+    """Certificates that cannot be served; the message names the file and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a server presents, and the authorities that its clients are told to trust."""
+    """The key pair of a server, and the CA certificates that its clients trust."""
 
     pair: KeyPair
     authorities: bytes = b""
-    """PEM, one after another; empty if clients trust the issuer anyway."""
+    """Concatenated PEM; empty if clients trust the issuer anyway."""
 
 
-def check(bundle: Bundle, now: datetime) -> None:
-    """Raise unless the pair is whole, of its time, and issued by the authorities beside it.
+def validate_bundle(bundle: Bundle, now: datetime) -> None:
+    """Raise BundleError unless key and certificate match, are valid now and issued by the CA.
 
-    Files of one Secret can be read in the middle of a change, so each is checked against the
-    others and nothing is concluded from one alone.
+    The files of a Secret may be read in the middle of a change, so each is checked against the
+    others.
     """
-    chain = split(bundle.pair.certificate, CERTIFICATE_FILE)
+    chain = parse_certificates(bundle.pair.certificate, CERTIFICATE_FILE)
     leaf = chain[0]
     if _public_key(bundle.pair.key) != leaf.public_key().public_bytes(
         Encoding.DER, PublicFormat.SubjectPublicKeyInfo
@@ -53,14 +54,14 @@ def check(bundle: Bundle, now: datetime) -> None:
         raise BundleError(f"{KEY_FILE} does not belong to {CERTIFICATE_FILE}")
     if now >= leaf.not_valid_after_utc:
         raise BundleError(f"{CERTIFICATE_FILE} expired at {leaf.not_valid_after_utc.isoformat()}")
-    if bundle.authorities and not is_vouched_for(bundle.pair.certificate, bundle.authorities):
+    if bundle.authorities and not is_issued_by(bundle.pair.certificate, bundle.authorities):
         raise BundleError(f"{CERTIFICATE_FILE} was not issued by {AUTHORITIES_FILE}")
 
 
-def is_vouched_for(certificate: bytes, authorities: bytes) -> bool:
-    """Say whether a certificate leads, through the chain that comes with it, to an authority."""
+def is_issued_by(certificate: bytes, authorities: bytes) -> bool:
+    """Return whether a certificate chains up to one of the authorities."""
     try:
-        chain, trusted = split(certificate), split(authorities)
+        chain, trusted = parse_certificates(certificate), parse_certificates(authorities)
     except BundleError:
         return False
     current, rest = chain[0], chain[1:]
@@ -74,43 +75,45 @@ def is_vouched_for(certificate: bytes, authorities: bytes) -> bool:
         current = issuer
 
 
-def have_one_issuer(one: bytes, other: bytes, authorities: bytes) -> bool:
-    """Say whether a single one of the authorities vouches for both certificates."""
+def share_issuer(one: bytes, other: bytes, authorities: bytes) -> bool:
+    """Return whether both certificates chain up to the same authority."""
     if not authorities:
         return False
-    each = [encode([authority]) for authority in split(authorities)]
-    return any(is_vouched_for(one, pem) and is_vouched_for(other, pem) for pem in each)
+    pems = [encode_certificates([authority]) for authority in parse_certificates(authorities)]
+    return any(is_issued_by(one, pem) and is_issued_by(other, pem) for pem in pems)
 
 
-def split(pem: bytes, what: str = "the bundle") -> list[x509.Certificate]:
-    """Read all certificates of a PEM text; raises if there is none or one is broken."""
+def parse_certificates(pem: bytes, what: str = "the bundle") -> list[x509.Certificate]:
+    """Parse all certificates of a PEM text; raises BundleError if there is none or a broken one."""
     try:
         return x509.load_pem_x509_certificates(pem)
     except ValueError as error:
         raise BundleError(f"{what} holds no readable certificate") from error
 
 
-def join(*texts: bytes) -> bytes:
-    """Put the certificates of several PEM texts into one, each once, in their order."""
-    return encode(certificate for text in texts if text for certificate in split(text))
+def merge_certificates(*texts: bytes) -> bytes:
+    """Merge PEM texts into one, each certificate once, in their order."""
+    return encode_certificates(
+        certificate for text in texts if text for certificate in parse_certificates(text)
+    )
 
 
-def encode(certificates: Iterable[x509.Certificate]) -> bytes:
-    """Write certificates as PEM, each once, in their order."""
+def encode_certificates(certificates: Iterable[x509.Certificate]) -> bytes:
+    """Encode certificates as PEM, each once, in their order."""
     known = dict.fromkeys(certificates)
     return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in known)
 
 
 def not_after(pem: bytes) -> datetime:
-    """Say when the first certificate of a PEM text expires."""
-    return split(pem)[0].not_valid_after_utc
+    """Return when the first certificate of a PEM text expires."""
+    return parse_certificates(pem)[0].not_valid_after_utc
 
 
 def load_directory(directory: Path) -> Bundle:
-    """Read a pair and, if it is there, the authorities from files named as in a TLS Secret."""
-    swapped = directory / SWAPPED
-    if swapped.is_dir():
-        directory = swapped.resolve()  # all files of one state, even if it is exchanged just now
+    """Load a key pair and, if it exists, the CA bundle from files named as in a TLS Secret."""
+    data = directory / DATA_SYMLINK
+    if data.is_dir():
+        directory = data.resolve()  # so that all files are of one version of the Secret
     try:
         pair = KeyPair(
             (directory / CERTIFICATE_FILE).read_bytes(), (directory / KEY_FILE).read_bytes()
@@ -122,7 +125,7 @@ def load_directory(directory: Path) -> Bundle:
 
 
 def write_directory(directory: Path, bundle: Bundle) -> None:
-    """Write the files so that no reader ever sees half of one, the key for its owner only."""
+    """Write each file atomically, readable by its owner only."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, content in (
         (AUTHORITIES_FILE, bundle.authorities),
@@ -133,7 +136,7 @@ def write_directory(directory: Path, bundle: Bundle) -> None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Put a file in the place of another in one step, readable by its owner only."""
+    """Replace a file atomically, readable by its owner only."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

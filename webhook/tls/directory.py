@@ -1,4 +1,4 @@
-"""Follow a pair that somebody else keeps as files, such as a mounted Secret."""
+"""Watches a key pair in files that others write, such as a mounted Secret."""
 
 import asyncio
 import logging
@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from webhook.tls.bundle import FILES, SWAPPED, Bundle, BundleError, load_directory
+from webhook.tls.bundle import DATA_SYMLINK, FILES, Bundle, BundleError, load_directory
 
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS: Final = 1.0
-"""How often the directory is looked at: a few stats, which no file system minds."""
+"""How often the directory is checked, by a few calls of stat."""
 
 POLL_SECONDS: Final = 10.0
-"""How often the files are read in any case: some file systems keep no useful times."""
+"""How often the files are read in any case, because some file systems have coarse times."""
 
-Mark: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+Fingerprint: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 async def follow_directory(
@@ -25,35 +25,36 @@ async def follow_directory(
     take: Callable[[Bundle], Awaitable[object]],
     sleep: Callable[[float], Awaitable[None]],
 ) -> None:
-    """Hand on each bundle whose content is new, as soon as the directory changes.
+    """Call `take` with each new bundle, as soon as the directory changes.
 
-    It is the directory that is watched: a mounted Secret changes by exchanging a symlink, and a
-    watch on a file ends with that file. What cannot be read now is tried again.
+    The directory is checked and not the files, because a mounted Secret is updated by replacing a
+    symlink. Files that cannot be read are tried again. Checking once a second notices a change as
+    soon as inotify would, on every file system and without a further dependency.
     """
     last: Bundle | None = None
-    seen: Mark = ()
-    looks = 0
+    seen: Fingerprint = ()
+    checks = 0
     while True:
-        # Taken before the files are read: a change meanwhile is then seen by the next look.
-        mark = await asyncio.to_thread(mark_of, directory)
-        if mark != seen or looks * WATCH_SECONDS >= POLL_SECONDS:
-            seen, looks = mark, 0
+        # Taken before the files are read, so that the next check notices a change meanwhile.
+        fingerprint = await asyncio.to_thread(fingerprint_of, directory)
+        if fingerprint != seen or checks * WATCH_SECONDS >= POLL_SECONDS:
+            seen, checks = fingerprint, 0
             bundle = await _load(directory)
             if bundle is not None and bundle != last:
                 last = bundle
                 await take(bundle)
-        looks += 1
+        checks += 1
         await sleep(WATCH_SECONDS)
 
 
-def mark_of(directory: Path) -> Mark:
-    """Give what changes whenever a file of a pair, or the whole set of them, is exchanged."""
-    return tuple(_stat(directory / name) for name in (".", SWAPPED, *FILES))
+def fingerprint_of(directory: Path) -> Fingerprint:
+    """Return a value that changes whenever one of the files, or the symlink, is replaced."""
+    return tuple(_stat(directory / name) for name in (".", DATA_SYMLINK, *FILES))
 
 
 def _stat(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116  follows symlinks, so an exchanged one is noticed
+        found = os.stat(path)  # noqa: PTH116  follows symlinks, so a replaced one is noticed
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
@@ -63,5 +64,5 @@ async def _load(directory: Path) -> Bundle | None:
     try:
         return await asyncio.to_thread(load_directory, directory)
     except BundleError as error:
-        logger.warning("kept the serving certificate", extra={"error": str(error)})
+        logger.warning("keeping the serving certificate", extra={"error": str(error)})
         return None

@@ -1,48 +1,48 @@
-"""What the Secret of the webhook server holds, and how it changes over its life; all pure.
+"""The certificates in the Secret of the webhook server, and their rotation; pure.
 
 authority ──signs──▶ leaf                      trusted = authority
-    │ due
+    │ needs renewal
     ▼
 authority, successor                           trusted = authority + successor
-    │ trusted was published for a minute
+    │ trusted has been published for a minute
     ▼
-successor becomes the authority, signs a leaf  trusted = both, the old one for another hour
+successor becomes the authority, signs a leaf  trusted = both, the old one for one more hour
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import Self
+from typing import Final, Self
 
 from cryptography import x509
 
-from webhook.tls.authority import Authority, KeyPair, is_due
+from webhook.tls.authority import Authority, KeyPair, needs_renewal
 from webhook.tls.bundle import (
     AUTHORITIES_FILE,
     CERTIFICATE_FILE,
     KEY_FILE,
     Bundle,
     BundleError,
-    check,
-    encode,
-    is_vouched_for,
-    join,
+    encode_certificates,
+    is_issued_by,
+    merge_certificates,
     not_after,
-    split,
+    parse_certificates,
+    validate_bundle,
 )
 
-AUTHORITY_NAME = "espalier"
-OVERLAP = timedelta(hours=1)
-"""How long an authority stays trusted after its last leaf was replaced."""
+AUTHORITY_NAME: Final = "espalier"
+OVERLAP: Final = timedelta(hours=1)
+"""How long an authority stays trusted after its last leaf certificate was replaced."""
 
-_AUTHORITY_FILES = ("authority.crt", "authority.key")
-_SUCCESSOR_FILES = ("successor.crt", "successor.key")
+_AUTHORITY_FILES: Final = ("authority.crt", "authority.key")
+_SUCCESSOR_FILES: Final = ("successor.crt", "successor.key")
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """What leaves are made for, and how long things live."""
+class CertificateProfile:
+    """The names of leaf certificates, and the lifetimes."""
 
     names: Sequence[str]
     leaf_lifetime: timedelta = timedelta(days=90)
@@ -51,7 +51,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The authority that signs, the leaf that is served, the bundle that clients are given."""
+    """The authority that signs, the leaf that is served, the CA bundle that clients trust."""
 
     authority: Authority
     leaf: KeyPair
@@ -59,15 +59,15 @@ class Material:
     successor: Authority | None = field(default=None)
 
     @classmethod
-    def create(cls, profile: Profile, now: datetime) -> Self:
-        """Make everything new."""
+    def create(cls, profile: CertificateProfile, now: datetime) -> Self:
+        """Create an authority and a leaf certificate."""
         authority = Authority.create(AUTHORITY_NAME, now, profile.authority_lifetime)
         leaf = authority.sign_server(profile.names, now, profile.leaf_lifetime)
         return cls(authority, leaf, authority.certificate)
 
     @classmethod
     def decode(cls, data: Mapping[str, bytes]) -> Self:
-        """Read what `encode` wrote; raises BundleError if something is missing or torn."""
+        """Decode the result of `encode`; raises BundleError if a file is missing."""
         successor = _pair(data, *_SUCCESSOR_FILES) if _SUCCESSOR_FILES[0] in data else None
         return cls(
             Authority(_pair(data, *_AUTHORITY_FILES)),
@@ -77,7 +77,7 @@ class Material:
         )
 
     def encode(self) -> dict[str, bytes]:
-        """Lay the material out as files, named as in a TLS Secret where that has names."""
+        """Encode the material as files, with the names of a TLS Secret where those exist."""
         pairs = [(CERTIFICATE_FILE, KEY_FILE, self.leaf)]
         pairs.append((*_AUTHORITY_FILES, self.authority.pair))
         if self.successor is not None:
@@ -89,63 +89,69 @@ class Material:
 
     @property
     def bundle(self) -> Bundle:
-        """What a replica serves of this."""
+        """The part that a replica serves."""
         return Bundle(self.leaf, self.trusted)
 
-    def with_successor(self, profile: Profile, now: datetime) -> Self:
-        """Begin to replace the authority: the new one is trusted before it signs."""
+    def with_successor(self, profile: CertificateProfile, now: datetime) -> Self:
+        """Start the rotation of the authority: the new one is trusted before it signs."""
         successor = Authority.create(AUTHORITY_NAME, now, profile.authority_lifetime)
-        return replace(self, successor=successor, trusted=join(self.trusted, successor.certificate))
+        return replace(
+            self,
+            successor=successor,
+            trusted=merge_certificates(self.trusted, successor.certificate),
+        )
 
-    def with_leaf(self, profile: Profile, now: datetime) -> Self:
-        """Sign a new leaf."""
+    def with_leaf(self, profile: CertificateProfile, now: datetime) -> Self:
+        """Sign a new leaf certificate."""
         leaf = self.authority.sign_server(profile.names, now, profile.leaf_lifetime)
         return replace(self, leaf=leaf)
 
 
-def advance(material: Material, profile: Profile, now: datetime, *, published: bool) -> Material:
-    """Take the material as far as it should be now; the same object if nothing is due.
+def advance(
+    material: Material, profile: CertificateProfile, now: datetime, *, published: bool
+) -> Material:
+    """Return the material as it should be now; the same object if nothing needs renewal.
 
-    `published` says that the successor was in every published bundle for long enough.
+    `published` is true if the successor has been in every published bundle for long enough.
     """
     if now >= not_after(material.authority.certificate):
-        # Nobody can be served any more with what there is: no overlap helps.
+        # No client accepts an expired authority, so there is nothing to overlap with.
         return Material.create(profile, now)
     if material.successor is None:
-        if is_due(material.authority.certificate, now):
+        if needs_renewal(material.authority.certificate, now):
             material = material.with_successor(profile, now)
     elif published:
         material = replace(material, authority=material.successor, successor=None)
-    if _wants_leaf(material, profile, now):
+    if _needs_leaf(material, profile, now):
         return material.with_leaf(profile, now)
-    return _without_past(material, now)
+    return _without_former(material, now)
 
 
-def _wants_leaf(material: Material, profile: Profile, now: datetime) -> bool:
-    if not is_vouched_for(material.leaf.certificate, material.authority.certificate):
+def _needs_leaf(material: Material, profile: CertificateProfile, now: datetime) -> bool:
+    if not is_issued_by(material.leaf.certificate, material.authority.certificate):
         return True
     try:
-        check(material.bundle, now)
+        validate_bundle(material.bundle, now)
     except BundleError:
         return True
     covers = set(profile.names) <= _names(material.leaf)
-    return not covers or is_due(material.leaf.certificate, now)
+    return not covers or needs_renewal(material.leaf.certificate, now)
 
 
-def _without_past(material: Material, now: datetime) -> Material:
-    """Stop trusting former authorities once every replica has long had the new leaf."""
+def _without_former(material: Material, now: datetime) -> Material:
+    """Stop trusting former authorities once the new leaf has existed for OVERLAP."""
     present = [material.authority, *([material.successor] if material.successor else [])]
     wanted = {authority.certificate for authority in present}
-    trusted = split(material.trusted)
-    kept = [certificate for certificate in trusted if encode([certificate]) in wanted]
-    age = now - split(material.leaf.certificate)[0].not_valid_before_utc
+    trusted = parse_certificates(material.trusted)
+    kept = [certificate for certificate in trusted if encode_certificates([certificate]) in wanted]
+    age = now - parse_certificates(material.leaf.certificate)[0].not_valid_before_utc
     if len(kept) == len(trusted) or age < OVERLAP:
         return material
-    return replace(material, trusted=encode(kept))
+    return replace(material, trusted=encode_certificates(kept))
 
 
 def _names(leaf: KeyPair) -> set[str]:
-    extension = split(leaf.certificate)[0].extensions.get_extension_for_class(
+    extension = parse_certificates(leaf.certificate)[0].extensions.get_extension_for_class(
         x509.SubjectAlternativeName
     )
     addresses = extension.value.get_values_for_type(x509.IPAddress)
