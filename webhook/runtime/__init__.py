@@ -1,5 +1,7 @@
-"""MACHINERY. Queues, workers, leadership, events, metrics, logs, health.
+"""The controller runtime: what every controller needs, independent of kinds.
 
-Knows keys and plans; knows no kind by name and no rule about any of them.
-What is specific to a kind is a table row that `controllers` hands in.
+`controller` describes a controller, `runner` and `workqueue` run it, `reconciler` carries out its
+plan of `actions` through `writer` and `event_recorder`. `leader_election` elects the replica that
+writes. `metrics`, `logs`, `health` and `tasks` serve the whole program. The controllers themselves
+are in `webhook.controllers`.
 """

@@ -1,18 +1,20 @@
-"""What a plan may ask for: values that say what to write and what must still hold for it."""
+"""The actions of a plan, as values: what to write, and the preconditions of each write."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
+from webhook.api import names
+from webhook.api.event_reasons import Reason
 from webhook.api.kinds import Kind
-from webhook.api.meta import Draft, Object, ObjectKey, Raw
+from webhook.kube.meta import Draft, Object, ObjectKey, Raw
 
-MANAGER = "espalier"
+FIELD_MANAGER: Final = names.FIELD_MANAGER
 """The field manager of everything that controllers write."""
 
 
 class Create(NamedTuple):
-    """Make an object whose name the plan chose, so that doing it twice is harmless."""
+    """Create an object; the plan chooses its name, so that creating it twice is harmless."""
 
     kind: Kind
     body: Draft
@@ -24,30 +26,30 @@ class Create(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """Change an object that still has this uid and, unless it is empty, this resourceVersion."""
+    """Patch an object, if it still has this uid and, unless empty, this resourceVersion."""
 
     kind: Kind
     key: ObjectKey
     change: Raw | Sequence[Raw]
-    """A mapping is a merge patch, a sequence is a JSON patch."""
+    """A mapping for a merge patch, a sequence for a JSON patch."""
     uid: str
     version: str = ""
     subresource: str = ""
 
 
 class Apply(NamedTuple):
-    """Own some fields of an object by server-side apply; makes it where it is not there."""
+    """Own fields of an object by server-side apply; creates the object if it does not exist."""
 
     kind: Kind
     key: ObjectKey
     body: Draft
     subresource: str = ""
     force: bool = True
-    manager: str = MANAGER
+    manager: str = FIELD_MANAGER
 
 
 class Delete(NamedTuple):
-    """Delete the object that has this uid, and no later one of its name."""
+    """Delete the object that has this uid, and no later object of the same name."""
 
     kind: Kind
     key: ObjectKey
@@ -57,11 +59,11 @@ class Delete(NamedTuple):
 
 
 class Emit(NamedTuple):
-    """Tell people what happened to an object, as a Kubernetes Event."""
+    """Record a Kubernetes Event about an object."""
 
     kind: Kind
     regarding: Object
-    reason: str
+    reason: Reason
     message: str
     type: Literal["Normal", "Warning"] = "Normal"
 
@@ -69,13 +71,13 @@ class Emit(NamedTuple):
 Write: TypeAlias = Create | Patch | Apply | Delete
 
 
-class Remote(NamedTuple):
-    """Write into another cluster, the one that a kubeconfig leads to."""
+class RemoteWrite(NamedTuple):
+    """A write to another cluster, given by its kubeconfig."""
 
     kubeconfig: str
     write: Write
     until_gone: bool = False
-    """Whether the rest of the plan waits until the object that is deleted is really gone."""
+    """Whether the rest of the plan waits until the deleted object is gone."""
 
     @property
     def kind(self) -> Kind:
@@ -86,40 +88,41 @@ class Remote(NamedTuple):
         return self.write.key
 
 
-Action: TypeAlias = Create | Patch | Apply | Delete | Emit | Remote
+Action: TypeAlias = Create | Patch | Apply | Delete | Emit | RemoteWrite
 
 
-class Refusal(NamedTuple):
-    """The API server's no to a write: it will be the same until somebody changes something."""
+class WriteRefusal(NamedTuple):
+    """A write that the API server refused; it would refuse a repetition, too."""
 
     action: Write
     message: str
     causes: tuple[Raw, ...] = ()
 
 
-class Measure(NamedTuple):
-    """Something to export once the writes of a plan are answered: how late it is, or one more."""
+class MetricUpdate(NamedTuple):
+    """A metric to update after the writes of a plan: a lateness to observe or a counter."""
 
     metric: Literal["edge_lateness", "floors_missing"]
     label: str
     since: datetime | None = None
-    """The instant from which lateness counts."""
+    """The time from which the lateness counts."""
 
 
 class Plan(NamedTuple):
-    """What to do now, in order, and when to look again.
+    """The actions to take now, in order, and when to reconcile again.
 
-    `refused` says what to do instead of the rest when a write is refused, usually to tell people
-    in a condition. It runs later, so it may keep values but not the snapshot.
+    `refused` returns the actions that replace the rest of the plan after a refused write, usually
+    the update of a condition. It is called later, so it may refer to values but not to the
+    snapshot.
     """
 
     actions: tuple[Action, ...] = ()
     requeue_after: float | None = None
-    refused: Callable[[Refusal], Iterable[Action]] | None = None
-    again: bool = False
-    """Look again after the key's growing delay and not before: a write may not show what it says,
-    because somebody else has the last word, and its own event must not hasten the next one."""
-    measures: tuple[Measure, ...] = ()
+    refused: Callable[[WriteRefusal], Iterable[Action]] | None = None
+    requeue_with_backoff: bool = False
+    """Reconcile again after the backoff of the key and not before. Another controller may overwrite
+    the result of a write, and the event of our own write must not trigger the next one at once."""
+    metric_updates: tuple[MetricUpdate, ...] = ()
 
 
-NOTHING = Plan()
+NOTHING: Final = Plan()

@@ -1,28 +1,28 @@
-"""Delays that double with each failure of the same key, with jitter, until it succeeds."""
+"""Exponential backoff per key, with jitter."""
 
 import random
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
-# Beyond this many doublings every sensible limit is long reached; it keeps the power finite.
-_MOST_DOUBLINGS = 62
+# Any sensible limit is reached long before; this keeps the power finite.
+_MAX_DOUBLINGS: Final = 62
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """How long to wait after the n-th failure in a row: first, doubled, at most `limit`."""
+    """The delay after the n-th failure in a row: `first`, doubled each time, at most `limit`."""
 
     first: float = 0.05
     limit: float = 300.0
     jitter: float = 0.2
-    """The share of the delay that is added at random, so that failures do not march in step."""
+    """The share of the delay that is added at random, so that retries are spread."""
 
     def after(self, failures: int, chance: float) -> float:
-        """Say the delay after so many failures; `chance` is from 0 to 1."""
-        doubled = self.first * 2.0 ** min(max(failures - 1, 0), _MOST_DOUBLINGS)
+        """Return the delay after so many failures; `chance` is a number from 0 to 1."""
+        doubled = self.first * 2.0 ** min(max(failures - 1, 0), _MAX_DOUBLINGS)
         return min(doubled, self.limit) * (1 + self.jitter * chance)
 
 
@@ -37,7 +37,7 @@ class Backoff(Generic[K]):
         self._failures: dict[K, int] = {}
 
     def next(self, key: K) -> float:
-        """Count one more failure and say how long to wait now."""
+        """Count one more failure and return the delay before the next attempt."""
         failures = self._failures.get(key, 0) + 1
         self._failures[key] = failures
         return self._delays.after(failures, self._chance())

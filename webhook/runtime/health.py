@@ -1,42 +1,42 @@
-"""Named checks of readiness and liveness, and what a probe answers."""
+"""Named checks of readiness and liveness, and the response of a probe."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from webhook.runtime.clock import Clock
+from webhook.kube.clock import Clock
 
 
-class Verdict(NamedTuple):
-    """Whether a check passes, and what there is to say either way."""
+class CheckResult(NamedTuple):
+    """Whether a check passes, with an optional detail."""
 
     passed: bool
     detail: str = ""
 
 
-Check: TypeAlias = Callable[[], Verdict]
+Check: TypeAlias = Callable[[], CheckResult]
 
-PASSED = Verdict(True)
+PASSED: Final = CheckResult(True)
 
 
-class Report(NamedTuple):
-    """The verdicts of all checks, in their order."""
+class HealthReport(NamedTuple):
+    """The results of all checks, in their order."""
 
-    verdicts: dict[str, Verdict]
+    results: dict[str, CheckResult]
 
     @property
     def passed(self) -> bool:
-        return all(verdict.passed for verdict in self.verdicts.values())
+        return all(result.passed for result in self.results.values())
 
     def text(self, probe: str, *, verbose: bool) -> str:
-        """Write the report as Kubernetes' own probes do.
+        """Format the report like the probes of Kubernetes.
 
-        What failed is always named, and so is what passes but has something to say: an operator
-        who looks at a probe wants to know that some kinds are stale.
+        Failed checks are always listed, and so are passed ones with a detail: an operator who
+        reads a probe wants to know that some kinds are stale.
         """
         lines = [
-            _line(name, verdict)
-            for name, verdict in self.verdicts.items()
-            if verbose or verdict.detail or not verdict.passed
+            _line(name, result)
+            for name, result in self.results.items()
+            if verbose or result.detail or not result.passed
         ]
         if not lines and self.passed:
             return "ok"
@@ -44,9 +44,9 @@ class Report(NamedTuple):
         return "\n".join(lines) + "\n"
 
 
-def _line(name: str, verdict: Verdict) -> str:
-    mark, word = ("[+]", "ok") if verdict.passed else ("[-]", "failed")
-    return f"{mark}{name} {word}" + (f": {verdict.detail}" if verdict.detail else "")
+def _line(name: str, result: CheckResult) -> str:
+    mark, state = ("[+]", "ok") if result.passed else ("[-]", "failed")
+    return f"{mark}{name} {state}" + (f": {result.detail}" if result.detail else "")
 
 
 class Checks:
@@ -57,16 +57,16 @@ class Checks:
 
     def add(self, name: str, check: Check) -> None:
         if name in self._checks:
-            raise ValueError(f"there is a check named {name} already")
+            raise ValueError(f"a check named {name} exists already")
         self._checks[name] = check
 
-    def report(self) -> Report:
-        """Ask every check now."""
-        return Report({name: check() for name, check in self._checks.items()})
+    def report(self) -> HealthReport:
+        """Run all checks now."""
+        return HealthReport({name: check() for name, check in self._checks.items()})
 
 
 class Sustained:
-    """Turns a fault that comes and goes into one that counts only once it lasted."""
+    """Ignores a fault until it has lasted for some time."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
@@ -74,7 +74,7 @@ class Sustained:
         self._since: float | None = None
 
     def lasts(self, faulty: bool) -> bool:
-        """Take note of the state now, and say whether the fault has lasted for too long."""
+        """Record the current state and return whether the fault has lasted for too long."""
         if not faulty:
             self._since = None
             return False

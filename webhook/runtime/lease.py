@@ -1,37 +1,35 @@
-"""What a Lease says: who holds it, for how long, since when; in the API's own spelling."""
+"""The record of a leader election in a Lease, and the lock that candidates compete for."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from webhook.api.meta import Draft, Raw
-
-API_VERSION = "coordination.k8s.io/v1"
+from webhook.kube.meta import Draft, Raw
 
 
 class LockError(Exception):
-    """The lease could not be read or written; nothing is known about what happened."""
+    """The Lease could not be read or written; the result of a write is unknown."""
 
 
 class LockTakenError(LockError):
-    """The lease was changed by someone else since we read it."""
+    """Another replica changed the Lease since it was read."""
 
 
 class Lock(Protocol):
     """The one Lease that candidates compete for."""
 
     async def read(self) -> Raw | None:
-        """Fetch the Lease; None if there is none."""
+        """Read the Lease; None if it does not exist."""
 
     async def create(self, spec: Draft) -> Raw:
-        """Create the Lease with this spec; LockTakenError if there is one."""
+        """Create the Lease with this spec; raises LockTakenError if it exists."""
 
     async def replace(self, lease: Draft) -> Raw:
-        """Write the whole Lease back; LockTakenError unless its resourceVersion is current."""
+        """Replace the Lease; raises LockTakenError unless its resourceVersion is current."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """The spec of a Lease, as far as an election reads it."""
+class LeaderElectionRecord:
+    """The fields of a Lease spec that the election uses."""
 
     holder: str = ""
     duration: int = 0
@@ -51,7 +49,7 @@ class Record:
         )
 
     def encode(self) -> Draft:
-        """Spell the record as a Lease spec."""
+        """Encode the record as a Lease spec."""
         return {
             "holderIdentity": self.holder,
             "leaseDurationSeconds": self.duration,
@@ -61,5 +59,5 @@ class Record:
         }
 
     def on(self, lease: Raw) -> Draft:
-        """Put the record into a Lease, and leave all else that the Lease says."""
+        """Return a Lease with this record and all its other fields unchanged."""
         return {**lease, "spec": {**(lease.get("spec") or {}), **self.encode()}}

@@ -1,4 +1,4 @@
-"""Structured logs on the standard library: constant messages, fields as data, ids from context."""
+"""Structured logs on the standard library: constant messages with fields, some from context."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, Final, Literal, TypeAlias
 
 import msgspec
 from typing_extensions import override
@@ -19,11 +19,11 @@ _FIELDS: ContextVar[MappingProxyType[str, Any]] = ContextVar(
     default=MappingProxyType({}),
 )
 
-# What the standard library itself puts on a record; all else came with `extra`.
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+# The attributes that the standard library sets on a record; all others come from `extra`.
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
-# Loggers of libraries that tell every connection, or what we tell ourselves.
-_CHATTY = ("aiohttp.access", "asyncio", "kubernetes_asyncio")
+# Loggers of libraries that log every connection, or what we log ourselves.
+_QUIET_LOGGERS: Final = ("aiohttp.access", "asyncio", "kubernetes_asyncio")
 
 
 @contextmanager
@@ -36,24 +36,24 @@ def fields(**values: Any) -> Iterator[None]:
         _FIELDS.reset(token)
 
 
-class Repeats:
-    """Knows what was said last, so that the same trouble is told once until it is over."""
+class LogDeduplicator:
+    """Lowers the level of a repeated message until the fault is over."""
 
     def __init__(self) -> None:
         self._last = ""
 
     def level(self, text: str) -> int:
-        """Say how loud to be about something."""
+        """Return WARNING for a new message and DEBUG for a repetition of the last one."""
         is_known, self._last = text == self._last, text
         return logging.DEBUG if is_known else logging.WARNING
 
     def end(self) -> None:
-        """Take note that all is well again."""
+        """Record that the fault is over."""
         self._last = ""
 
 
 def configure(form: Format, level: str, stream: IO[str] | None = None) -> None:
-    """Send every log line of the program to one stream in one format."""
+    """Write all log lines of the program to one stream in one format."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     root = logging.getLogger()
@@ -61,29 +61,29 @@ def configure(form: Format, level: str, stream: IO[str] | None = None) -> None:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in _CHATTY:
+    for name in _QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def collect(record: logging.LogRecord) -> dict[str, Any]:
-    """Gather a record's fields: those of the context, then its own."""
+    """Return the fields of a record: those of the context, then its own."""
     own = {name: value for name, value in vars(record).items() if name not in _STANDARD}
     return {**_FIELDS.get(), **own}
 
 
-def moment(record: logging.LogRecord) -> str:
-    """Say when the record was made, in UTC, to the millisecond."""
+def timestamp(record: logging.LogRecord) -> str:
+    """Return the time of a record, in UTC, to the millisecond."""
     text = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, for machines."""
+    """Formats a record as one line of JSON."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "time": moment(record),
+            "time": timestamp(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -95,13 +95,13 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line of text, for people."""
+    """Formats a record as one line of text."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
         extras = "".join(f" {name}={_quote(value)}" for name, value in collect(record).items())
         level = record.levelname.lower()
-        line = f"{moment(record)} {level:<7} {record.getMessage()}{extras} ({record.name})"
+        line = f"{timestamp(record)} {level:<7} {record.getMessage()}{extras} ({record.name})"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return line

@@ -1,8 +1,8 @@
-"""Every metric that the program exports, on one registry, named in one place."""
+"""All metrics of the program, on one registry."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,43 +19,44 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from webhook.cluster.errors import Right
-from webhook.runtime.actions import Measure
+from webhook.cluster.errors import Permission
+from webhook.cluster.watch_state import KindStatus
+from webhook.runtime.actions import MetricUpdate
 
-PREFIX = "espalier_"
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PREFIX: Final = "espalier_"
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-_REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_WORK_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0)
-_PAUSE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+_PAUSE_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+_REQUEST_BUCKETS: Final = (*_PAUSE_BUCKETS, 2.5, 5.0, 10.0)
+_WORK_BUCKETS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0)
 
 
-class _Late(Collector):
-    """Has no metrics of its own; it is registered first, so it is asked before all others."""
+class _BeforeScrape(Collector):
+    """Runs callbacks before a scrape; it is registered first and has no metrics of its own."""
 
     def __init__(self) -> None:
-        self.tellers: list[Callable[[], None]] = []
+        self.callbacks: list[Callable[[], None]] = []
 
     @override
     def collect(self) -> Iterable[Metric]:
-        for tell in self.tellers:
-            tell()
+        for callback in self.callbacks:
+            callback()
         return ()
 
     def describe(self) -> Iterable[Metric]:
-        """Say without collecting that there is nothing."""
+        """Describe no metrics, so that registering does not collect."""
         return ()
 
 
 class Metrics:
-    """The instruments. Labels come from tables, never from object names."""
+    """The metrics. Label values come from tables, never from object names."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        # When a series was created is of no use to anybody, and doubles what is scraped.
+        # The creation times of series are of no use and double the size of a scrape.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
         self.registry = registry or CollectorRegistry()
-        self._late = _Late()
-        self.registry.register(self._late)
+        self._before_scrape = _BeforeScrape()
+        self.registry.register(self._before_scrape)
         self._make_request_metrics()
         self._make_admission_metrics()
         self._make_certificate_metrics()
@@ -65,27 +66,30 @@ class Metrics:
         self._make_process_metrics()
 
     def expose(self) -> bytes:
-        """Write all metrics in the Prometheus text format."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self.registry)
 
-    def measure(self, measure: Measure, now: datetime) -> None:
-        """Take what a plan wants exported, its writes being answered now."""
-        if measure.metric == "floors_missing":
-            self.floors_missing.labels(measure.label).inc()
-        elif measure.since is not None:
-            late = max(0.0, (now - measure.since).total_seconds())
-            self.edge_lateness.labels(measure.label).observe(late)
+    def apply(self, update: MetricUpdate, now: datetime) -> None:
+        """Apply the metric update of a plan whose writes have succeeded now."""
+        if update.metric == "floors_missing":
+            self.floors_missing.labels(update.label).inc()
+        elif update.since is not None:
+            late = max(0.0, (now - update.since).total_seconds())
+            self.edge_lateness.labels(update.label).observe(late)
 
-    def miss(self, right: Right) -> bool:
-        """Count a call that a missing right has stopped; True if that is the first one."""
-        first = right not in self._missed
-        self._missed.add(right)
-        self.missing_rights.labels(*right).inc()
+    def count_missing(self, permission: Permission) -> bool:
+        """Count a call that failed for lack of a permission; True for the first one."""
+        first = permission not in self._missing
+        self._missing.add(permission)
+        self.missing_permissions.labels(*permission).inc()
         return first
 
-    def before_reading(self, tell: Callable[[], None]) -> None:
-        """Have somebody who counts by himself tell the counters before they are read."""
-        self._late.tellers.append(tell)
+    def before_scrape(self, callback: Callable[[], None]) -> None:
+        """Call a function before each scrape, which updates counters from cheaper counts.
+
+        A counter takes a lock, which costs as much as a whole policy.
+        """
+        self._before_scrape.callbacks.append(callback)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(PREFIX + name, text, labels, registry=self.registry)
@@ -109,7 +113,12 @@ class Metrics:
         self.requests_shed = self._counter(
             "requests_shed_total", "Requests refused early with 503", "path", "reason"
         )
-        self.panics = self._counter("panics_total", "Requests that met a bug of ours", "path")
+        self.incomplete_requests = self._counter(
+            "incomplete_requests_total",
+            "Requests that their client did not complete: hung-up, late-head, late-body, malformed",
+            "reason",
+        )
+        self.panics = self._counter("panics_total", "Requests that failed with a bug", "path")
 
     def _make_admission_metrics(self) -> None:
         self.decisions = self._counter(
@@ -119,14 +128,16 @@ class Metrics:
         )
         self.verdicts = self._counter(
             "admission_verdicts_total",
-            "What each policy said: allow, mutate, warn or deny",
+            "Verdicts by policy: allow, mutate, warn or deny",
             *("policy", "operation", "verdict"),
         )
         self.patch_operations = self._counter(
             "admission_patch_operations_total", "JSON patch operations sent", "kind"
         )
         self.live_reads = self._counter(
-            "admission_live_reads_total", "Questions asked to the API during a decision", "result"
+            "admission_live_reads_total",
+            "Live reads from the API server during a decision",
+            "result",
         )
 
     def _make_certificate_metrics(self) -> None:
@@ -159,14 +170,14 @@ class Metrics:
             "api_writes_total", "Writes to the API server", "action", "kind", "result"
         )
         self.events = self._counter("events_total", "Kubernetes Events", "type", "result")
-        self.missing_rights = self._counter(
+        self.missing_permissions = self._counter(
             "missing_rights_total",
             "Calls that failed because we lack a right",
             "verb",
             "resource",
             "group",
         )
-        self._missed: set[Right] = set()
+        self._missing: set[Permission] = set()
 
     def _make_scheduling_metrics(self) -> None:
         self.placements = self._counter(
@@ -202,54 +213,24 @@ class Metrics:
         GCCollector(registry=self.registry)
 
 
-_CACHE_GAUGES = (
+_CACHE_GAUGES: Final = (
     ("synced", "cache_synced", "1 once the kind's first list is complete"),
     ("served", "cache_served", "1 while the API server has the kind"),
     ("staleness", "cache_staleness_seconds", "Seconds since the kind's watch was lost, else 0"),
     ("objects", "cache_objects", "Objects held"),
     ("malformed", "cache_malformed_objects", "Objects held back because they do not decode"),
 )
-_CACHE_COUNTERS = (("relists", "cache_relists", "Whole lists read"),)
-
-
-class KindStatus(Protocol):
-    """What the cache says about one kind, as far as it is exported."""
-
-    @property
-    def name(self) -> str:
-        """The resource, such as `shoots.core.gardener.cloud`."""
-
-    @property
-    def synced(self) -> bool: ...
-
-    @property
-    def served(self) -> bool: ...
-
-    @property
-    def staleness(self) -> float: ...
-
-    @property
-    def objects(self) -> int: ...
-
-    @property
-    def malformed(self) -> int: ...
-
-    @property
-    def relists(self) -> int: ...
-
-    @property
-    def restarts(self) -> Mapping[str, int]:
-        """How often the watch was begun again, by reason."""
+_CACHE_COUNTERS: Final = (("relists", "cache_relists", "Whole lists read"),)
 
 
 class KindStatuses(Protocol):
-    """Whoever can tell about every kind."""
+    """The cache, as far as it reports the status of its kinds."""
 
     def statuses(self) -> Iterable[KindStatus]: ...
 
 
 class CacheCollector(Collector):
-    """Reads the cache when metrics are scraped, so that staleness needs no timer."""
+    """Reads the state of the cache when metrics are scraped."""
 
     def __init__(self, source: KindStatuses) -> None:
         self._source = source

@@ -1,67 +1,78 @@
-"""One reconciliation: look at the cluster, plan without waiting, carry the plan out."""
+"""One reconciliation: take a snapshot, plan, carry out the plan."""
 
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from webhook.api.meta import ObjectKey
 from webhook.cluster.errors import (
     ApiError,
     BadRequestError,
     ConflictError,
     ForbiddenError,
     InvalidError,
+    UnavailableError,
 )
-from webhook.runtime.actions import Action, Apply, Emit, Measure, Plan, Refusal, Remote, Write
+from webhook.kube.meta import ObjectKey
+from webhook.runtime.actions import (
+    Action,
+    Apply,
+    Emit,
+    MetricUpdate,
+    Plan,
+    RemoteWrite,
+    Write,
+    WriteRefusal,
+)
+from webhook.runtime.client_pool import RemoteClusters
+from webhook.runtime.controller import Controller, RefusedError
+from webhook.runtime.event_recorder import EventRecorder
 from webhook.runtime.expectations import Expectations
-from webhook.runtime.recorder import Recorder
-from webhook.runtime.remotes import Remotes
-from webhook.runtime.rows import Controller, RefusedError
 from webhook.runtime.writer import Writer
-from webhook.state.questions import Answers, Question
+from webhook.state.live_reads import (
+    LiveRead,
+    LiveResult,
+    LiveResults,
+    MissingReads,
+    ReadChainError,
+    RemoteGet,
+    evaluate_with_reads,
+)
 from webhook.state.snapshot import Snapshot
+from webhook.state.views import CacheReader
 
-PAUSE = 2.0
-"""How soon to look again whether a kind that was lost is back, or whether an object is gone."""
-ASK_SECONDS = 10.0
-"""How long the API server has to answer what a plan could not find in the cache."""
+PAUSE: Final = 2.0
+"""How soon to check again for a stale kind or an object that has to be gone."""
+LIVE_READ_SECONDS: Final = 10.0
+"""The timeout of live reads, for what a plan does not find in the cache."""
 
-
-ROUNDS = 4
-"""How often the answers to a plan's questions may lead to further ones."""
+ROUNDS: Final = 4
+"""How often the results of live reads may lead to further ones."""
 
 
 class Result(NamedTuple):
-    """How a reconciliation ended when it did not fail."""
+    """The result of a reconciliation that did not fail."""
 
     requeue_after: float | None = None
     outcome: str = "ok"
-    again: bool = False
-    measures: tuple[Measure, ...] = ()
-
-
-class Snapshots(Protocol):
-    """Whoever shows the cluster as it is now, and asks for what it does not follow."""
-
-    def snapshot(self, answers: Answers | None = None) -> Snapshot: ...
-
-    async def answer(self, questions: Iterable[Question], seconds: float) -> Answers: ...
+    requeue_with_backoff: bool = False
+    metric_updates: tuple[MetricUpdate, ...] = ()
 
 
 class Reconciler:
-    """Brings one kind's objects, one key at a time, to where its plan wants them."""
+    """Reconciles the objects of one controller, one key at a time."""
 
     def __init__(
         self,
         controller: Controller,
-        cache: Snapshots,
+        cache: CacheReader,
         writer: Writer,
-        recorder: Recorder,
+        recorder: EventRecorder,
         expectations: Expectations,
-        remotes: Remotes | None = None,
+        remotes: RemoteClusters | None = None,
     ) -> None:
         self._model = controller.model
         self._plan = controller.plan
-        self._reads = controller.models
+        self._refresh = controller.refresh
+        self._models = controller.models
         self._needs = controller.needs
         self._cache = cache
         self._writer = writer
@@ -70,50 +81,86 @@ class Reconciler:
         self._remotes = remotes
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """Look, plan, act; our own earlier writes for the key are seen before we look."""
-        await self._expectations.settle(key)
+        """Plan once the cache shows our earlier writes for the key, and carry out the plan."""
+        await self._expectations.wait_observed(key)
+        try:
+            await self._refresh_inputs(key)
+        except UnavailableError:
+            return Result(PAUSE, "paused")
         planned = await self._decide(key)
         if isinstance(planned, Result):
             return planned
         if not await self._carry_out(key, planned):
             return Result(PAUSE, "waiting")
-        return Result(planned.requeue_after, again=planned.again, measures=planned.measures)
+        return Result(
+            planned.requeue_after,
+            requeue_with_backoff=planned.requeue_with_backoff,
+            metric_updates=planned.metric_updates,
+        )
+
+    async def _refresh_inputs(self, key: ObjectKey) -> None:
+        for refresh in self._refresh:
+            snapshot = self._cache.snapshot()
+            if not any(snapshot.is_stale(model) for model in self._models):
+                await refresh(key, snapshot)
 
     async def _decide(self, key: ObjectKey) -> Plan | Result:
-        """Plan with all that the plan asks for: an answer may lead to the next question."""
-        answers: Answers = {}
-        for _ in range(ROUNDS):
-            snapshot = self._cache.snapshot(answers)
-            planned = self._look(key, snapshot)
-            if isinstance(planned, Result) or not snapshot.questions:
-                return planned
-            answers = {**answers, **await self._cache.answer(snapshot.questions, ASK_SECONDS)}
-        raise RuntimeError(f"the plan for {key} asks again and again")
+        """Plan with the results of all live reads that the plan needs."""
 
-    def _look(self, key: ObjectKey, snapshot: Snapshot) -> Plan | Result:
+        def evaluate(results: LiveResults) -> Plan | Result | MissingReads:
+            snapshot = self._cache.snapshot(results)
+            planned = self._plan_from(key, snapshot)
+            is_missing = isinstance(planned, Plan) and snapshot.live_reads
+            return MissingReads(snapshot.live_reads) if is_missing else planned
+
+        async def read(live_reads: Sequence[LiveRead]) -> LiveResults:
+            remote = [read for read in live_reads if isinstance(read, RemoteGet)]
+            local = [read for read in live_reads if not isinstance(read, RemoteGet)]
+            results = await self._cache.read_live(local, LIVE_READ_SECONDS) if local else {}
+            return {**results, **{each: await self._read_remote(each) for each in remote}}
+
+        try:
+            return await evaluate_with_reads(evaluate, read, ROUNDS)
+        except ReadChainError:
+            message = f"the plan for {key} needs more than {ROUNDS} rounds of live reads"
+            raise RuntimeError(message) from None
+
+    async def _read_remote(self, read: RemoteGet) -> LiveResult:
+        return await self._other_clusters().read(read, LIVE_READ_SECONDS)
+
+    def _other_clusters(self) -> RemoteClusters:
+        if self._remotes is None:
+            raise RuntimeError("this process cannot reach other clusters")
+        return self._remotes
+
+    def _plan_from(self, key: ObjectKey, snapshot: Snapshot) -> Plan | Result:
         obj = snapshot.get(self._model, key)
         if obj is None:
             self._expectations.forget(key)
             return Result(outcome="gone")
-        if any(snapshot.is_stale(model) for model in self._reads):
-            # What we would plan from may be long past: others may have acted since.
+        if any(snapshot.is_stale(model) for model in self._models):
+            # The cached state may be outdated, and others may have acted since.
             return Result(PAUSE, "paused")
         if not snapshot.serves(*self._needs):
             return Result(PAUSE, "paused")
         return self._plan(obj, snapshot)
 
     async def _carry_out(self, key: ObjectKey, plan: Plan) -> bool:
-        """Act in order; False if something has to be gone before the rest may follow."""
+        """Carry out the actions in order; False if one has to wait until an object is gone."""
         for action in plan.actions:
             try:
                 if not await self._act(key, action):
                     return False
             except ApiError as error:
-                if plan.refused is None or isinstance(action, Emit) or not _is_no(action, error):
+                if (
+                    plan.refused is None
+                    or isinstance(action, Emit)
+                    or not _is_refusal(action, error)
+                ):
                     raise
-                refusal = Refusal(_write_of(action), error.message, error.causes)
-                for instead in plan.refused(refusal):
-                    await self._act(key, instead)
+                refusal = WriteRefusal(_write_of(action), error.message, error.causes)
+                for replacement in plan.refused(refusal):
+                    await self._act(key, replacement)
                 raise RefusedError(error.message) from error
         return True
 
@@ -121,12 +168,10 @@ class Reconciler:
         match action:
             case Emit():
                 self._recorder.emit(action)
-            case Remote():
-                if self._remotes is None:
-                    raise RuntimeError("this process cannot write into other clusters")
-                writer = await self._remotes.writer(action.kubeconfig)
-                left = await writer.write(action.write)
-                return not (action.until_gone and left is not None and left.version)
+            case RemoteWrite():
+                writer = await self._other_clusters().writer(action.kubeconfig)
+                remaining = await writer.write(action.write)
+                return not (action.until_gone and remaining is not None and remaining.version)
             case _:
                 written = await self._writer.write(action)
                 if written is not None:
@@ -134,16 +179,16 @@ class Reconciler:
         return True
 
 
-def _write_of(action: Write | Remote) -> Write:
-    return action.write if isinstance(action, Remote) else action
+def _write_of(action: Write | RemoteWrite) -> Write:
+    return action.write if isinstance(action, RemoteWrite) else action
 
 
-def _is_no(action: Write | Remote, error: ApiError) -> bool:
-    """Tell a refusal from a failure: asking again would get the same answer."""
+def _is_refusal(action: Write | RemoteWrite, error: ApiError) -> bool:
+    """Return whether a repetition of the write would fail in the same way."""
     if isinstance(error, ConflictError):
-        # Without force it tells which fields belong to somebody else.
+        # Without force it is a conflict with another field manager.
         write = _write_of(action)
         return isinstance(write, Apply) and not write.force
-    if isinstance(error, ForbiddenError) and error.mistakes_us:
+    if isinstance(error, ForbiddenError) and error.is_anonymous:
         return False
     return isinstance(error, InvalidError | ForbiddenError | BadRequestError)

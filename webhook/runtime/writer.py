@@ -1,25 +1,25 @@
-"""Carry out the actions of a plan, each guarded by what the plan took for granted."""
+"""Carries out the writes of a plan, each with its preconditions."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from webhook.api.kinds import Kind
-from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.cluster.errors import AlreadyExistsError, ApiError, NotFoundError
 from webhook.cluster.requests import Propagation
-from webhook.runtime.actions import MANAGER, Apply, Create, Delete, Patch, Write
+from webhook.kube.meta import Draft, ObjectKey, Raw
+from webhook.runtime.actions import FIELD_MANAGER, Apply, Create, Delete, Patch, Write
 from webhook.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
 
 class NotLeadingError(Exception):
-    """A write was stopped because this replica no longer leads."""
+    """A write was not sent, because this replica no longer leads."""
 
 
-class Api(Protocol):
-    """The part of the client that writes."""
+class WriteApi(Protocol):
+    """The methods of the client that write."""
 
     async def create(
         self, kind: Kind, key: ObjectKey, draft: Raw, *, query: Mapping[str, str] = ...
@@ -58,7 +58,7 @@ class Api(Protocol):
 
 
 class Written(NamedTuple):
-    """How a write left an object: at a version, or gone if that is empty."""
+    """The version of an object after a write; empty if it is deleted."""
 
     kind: Kind
     key: ObjectKey
@@ -67,15 +67,15 @@ class Written(NamedTuple):
 
 
 class Writer:
-    """Sends one action at a time; what is done already counts as done."""
+    """Sends writes; one whose result exists already counts as done."""
 
     def __init__(
         self,
-        api: Api,
+        api: WriteApi,
         metrics: Metrics,
         may_write: Callable[[], bool] = lambda: True,
         *,
-        manager: str = MANAGER,
+        manager: str = FIELD_MANAGER,
     ) -> None:
         self._api = api
         self._metrics = metrics
@@ -83,16 +83,16 @@ class Writer:
         self._query = {"fieldManager": manager}
 
     async def write(self, action: Write) -> Written | None:
-        """Carry out an action; None if it was done already or its object is gone.
+        """Carry out a write; None if its result existed already or the object is gone.
 
-        Raises NotLeadingError if this replica lost its leadership since it planned, ConflictError
-        if the object changed since then, and other ApiErrors as they come.
+        Raises NotLeadingError if this replica no longer leads, ConflictError if the object has
+        changed since the plan, and other ApiErrors.
         """
         if not self._may_write():
             raise NotLeadingError
         name = type(action).__name__.lower()
         try:
-            answer = await self._send(action)
+            response = await self._send(action)
         except (AlreadyExistsError, NotFoundError) as error:
             if not _is_done(action, error):
                 self._count(name, action, type(error).__name__)
@@ -104,7 +104,7 @@ class Writer:
             raise
         self._count(name, action, "ok")
         logger.info("wrote", extra={"action": name, "object": f"{action.kind.name} {action.key}"})
-        return _written(action, answer)
+        return _written(action, response)
 
     def _count(self, name: str, action: Write, result: str) -> None:
         self._metrics.writes.labels(name, action.kind.name, result).inc()
@@ -122,7 +122,7 @@ class Writer:
                 return await self._api.patch(
                     action.kind,
                     action.key,
-                    guarded(action),
+                    with_preconditions(action),
                     subresource=action.subresource,
                     query=self._query,
                 )
@@ -145,20 +145,20 @@ class Writer:
                 )
 
 
-def guarded(action: Patch) -> Raw | list[Raw]:
-    """Put what must still hold into the patch itself: the API server compares both fields.
+def with_preconditions(action: Patch) -> Raw | list[Raw]:
+    """Add uid and resourceVersion to a patch, so that the API server compares them.
 
-    A JSON patch states them too instead of testing them: a failed test is answered with 422, a
-    wrong resourceVersion or uid with 409, as it should be.
+    A JSON patch replaces the fields instead of testing them: the API server answers a failed test
+    with 422, and a wrong resourceVersion or uid with 409.
     """
     guards = {"uid": action.uid, "resourceVersion": action.version}
-    given = {name: value for name, value in guards.items() if value}
+    preconditions = {name: value for name, value in guards.items() if value}
     if isinstance(action.change, Mapping):
-        metadata: dict[str, Any] = {**(action.change.get("metadata") or {}), **given}
+        metadata: dict[str, Any] = {**(action.change.get("metadata") or {}), **preconditions}
         return {**action.change, "metadata": metadata} if metadata else action.change
     operations: list[Raw] = [
         {"op": "replace", "path": f"/metadata/{name}", "value": value}
-        for name, value in given.items()
+        for name, value in preconditions.items()
     ]
     return [*operations, *action.change]
 
@@ -169,10 +169,10 @@ def _is_done(action: Write, error: ApiError) -> bool:
     return isinstance(error, NotFoundError) and isinstance(action, Patch | Delete)
 
 
-def _written(action: Write, answer: Draft) -> Written:
-    metadata = answer.get("metadata") or {}
-    # A deletion that is complete is answered with a Status, which is no object.
-    if answer.get("kind") == "Status" or not metadata.get("resourceVersion"):
+def _written(action: Write, response: Draft) -> Written:
+    metadata = response.get("metadata") or {}
+    # The response to a completed deletion is a Status and not the object.
+    if response.get("kind") == "Status" or not metadata.get("resourceVersion"):
         uid = action.uid if isinstance(action, Delete) else ""
         return Written(action.kind, action.key, uid=uid)
     return Written(action.kind, action.key, metadata["resourceVersion"], metadata.get("uid") or "")

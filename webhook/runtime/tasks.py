@@ -1,4 +1,4 @@
-"""Tasks with an owner: started in order, stopped in reverse, failing together."""
+"""Background tasks that are started in order, stopped in reverse and fail together."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -8,11 +8,11 @@ from typing import Any
 
 @asynccontextmanager
 async def background(name: str, coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run something beside the block and end it with the block.
+    """Run a coroutine as a task for the duration of the block.
 
-    Nested blocks give an order: what was started last is stopped first, and is stopped before
-    what it stands on. If the task fails, the block is cancelled, so all fail together; if it
-    ends by itself, that is a failure too.
+    Of nested blocks the task that was started last is stopped first, before those that it depends
+    on. If the task fails, the block is cancelled, so all fail together. A task that ends by itself
+    has failed, too.
     """
 
     async def run() -> None:
@@ -28,7 +28,7 @@ async def background(name: str, coroutine: Coroutine[Any, Any, None]) -> AsyncIt
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Dig the first real failure out of groups of failures."""
+    """Return the first exception that is not a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,17 +1,17 @@
-"""The Lease behind an election, in the API server."""
+"""The lock of a leader election, stored as a Lease in the API server."""
 
 from collections.abc import Awaitable
 from typing import Protocol
 
 from webhook.api.core import Lease
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from webhook.kube.meta import Draft, ObjectKey, Raw
 from webhook.runtime.lease import LockError, LockTakenError
 
 
-class Api(Protocol):
-    """The part of the client that an election needs."""
+class LeaseApi(Protocol):
+    """The methods of the client that an election needs."""
 
     async def get(self, kind: Kind, key: ObjectKey) -> Draft: ...
 
@@ -21,9 +21,9 @@ class Api(Protocol):
 
 
 class LeaseLock:
-    """One Lease, read and written in terms of an election."""
+    """Reads and writes one Lease."""
 
-    def __init__(self, api: Api, key: ObjectKey) -> None:
+    def __init__(self, api: LeaseApi, key: ObjectKey) -> None:
         self._api = api
         self._key = key
         self._kind = kind_of_model(Lease)
@@ -55,7 +55,7 @@ async def _sent(write: Awaitable[Draft]) -> Raw:
     except (AlreadyExistsError, ConflictError) as error:
         raise LockTakenError(str(error)) from error
     except NotFoundError as error:
-        # Deleted since we read it, or our namespace is not there: the next look will show.
+        # Deleted since it was read, or the namespace does not exist: the next read will show.
         raise LockTakenError(str(error)) from error
     except ApiError as error:
         raise LockError(str(error)) from error

@@ -1,6 +1,6 @@
-"""Our metrics once more under the names that controller-runtime gave them.
+"""Our metrics a second time, under the names of controller-runtime.
 
-Dashboards and alerts for webhooks are written against those; this lets them see us, too.
+Existing dashboards and alerts for webhooks use those names.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +17,8 @@ _WEBHOOK: Final = "controller_runtime_webhook_"
 _LABELS: Final = {"path": "webhook"}
 
 
-class Familiar(Collector):
-    """Renames at the scrape, so that a request costs nothing more."""
+class ControllerRuntimeMetrics(Collector):
+    """Renames metrics when they are scraped, at no cost for requests."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._renamed: Mapping[str, MetricWrapperBase] = {

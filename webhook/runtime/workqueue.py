@@ -1,43 +1,44 @@
-"""The work queue: fair within a priority, stingy, with delayed adds and per-key backoff."""
+"""A work queue with priorities, deduplication, delayed adds and backoff per key."""
 
 import asyncio
 import heapq
 from collections import OrderedDict, deque
 from collections.abc import Hashable
 from contextlib import suppress
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
+from webhook.kube.clock import Clock, Timer, within
 from webhook.runtime.backoff import Backoff, Delays
-from webhook.runtime.clock import Clock, Timer, within
 
 K = TypeVar("K", bound=Hashable)
 
-NORMAL = 0
-BACKGROUND = -1
-"""For keys that nobody waits for: the first list, resyncs."""
+NORMAL: Final = 0
+BACKGROUND: Final = -1
+"""For the initial list and resyncs, which are not urgent."""
 
 
 class QueueClosedError(Exception):
-    """The queue was closed: there is no more work."""
+    """The queue was closed."""
 
 
 class Item(NamedTuple, Generic[K]):
-    """A key that is now being worked on, and how long it waited."""
+    """A key that a worker has taken, and how long it waited."""
 
     key: K
     priority: int
     waited: float
 
 
-class Queue(Generic[K]):
-    """Keys that want work.
+class WorkQueue(Generic[K]):
+    """A queue of keys to reconcile, like client-go's workqueue.
 
-    - *Fair*: within a priority keys come out in the order in which they went in.
-    - *Stingy*: a key that is added many times before its turn comes out once.
-    - *Exclusive*: a key comes out to one worker at a time; added meanwhile, it comes out again
-      after `done`, so no change that follows the start of the work is ever missed.
-    - *Patient*: a delayed key comes out no earlier than asked; of several delays the first counts.
-    - *Held*: a key that is held does not come out before its delay, whoever adds it meanwhile.
+    - *Fair*: within a priority keys are processed in the order in which they were added.
+    - *Stingy*: a key that is added several times before it is processed is processed once.
+    - *Exclusive*: a key is processed by one worker at a time. If it is added meanwhile, it is
+      processed again after `done`, so that no change after the start of the work is missed.
+    - *Delayed*: a delayed key is not processed before its delay; of several delays the shortest
+      counts.
+    - *Held*: a key that is held is not processed before its delay, even if it is added meanwhile.
     """
 
     def __init__(self, clock: Clock, delays: Delays | None = None) -> None:
@@ -59,21 +60,21 @@ class Queue(Generic[K]):
         self._closed = False
 
     def __len__(self) -> int:
-        """Count the keys that are ready to be worked on."""
+        """Return the number of keys that are ready."""
         return len(self._priority)
 
     @property
     def delayed(self) -> int:
-        """How many keys wait for their time."""
+        """The number of delayed keys."""
         return len(self._due)
 
     @property
     def working(self) -> int:
-        """How many keys are being worked on."""
+        """The number of keys that are being processed."""
         return len(self._working)
 
     def add(self, key: K, priority: int = NORMAL) -> None:
-        """Ask for work on the key, now; one that is held comes out when its delay is over."""
+        """Add a key; one that is held is processed when its delay is over."""
         if self._closed or key in self._held:
             return
         if key in self._working:
@@ -94,7 +95,7 @@ class Queue(Generic[K]):
         self._wake_one()
 
     def add_after(self, key: K, delay: float, priority: int = NORMAL) -> None:
-        """Ask for work on the key in so many seconds."""
+        """Add a key after so many seconds."""
         if self._closed:
             return
         if delay <= 0:
@@ -111,16 +112,16 @@ class Queue(Generic[K]):
         self._sequence += 1
         heapq.heappush(self._heap, (at, self._sequence, key))
         if self._timer is None or self._heap[0][1] == self._sequence:
-            self._arm()
+            self._start_timer()
 
     def retry(self, key: K, priority: int = NORMAL) -> float:
-        """Ask for work on a key that failed, after its own growing delay, and say that delay."""
+        """Add a failed key after its backoff and return that delay."""
         delay = self._backoff.next(key)
         self.add_after(key, delay, priority)
         return delay
 
     def hold(self, key: K) -> float:
-        """Let a key that is worked on wait for its own growing delay, and say that delay."""
+        """Requeue a key that is being processed after its backoff, and return that delay."""
         delay = self.retry(key)
         self._dirty.pop(key, None)
         if key in self._due:
@@ -128,14 +129,14 @@ class Queue(Generic[K]):
         return delay
 
     def forget(self, key: K) -> None:
-        """Take the key's failures as made good."""
+        """Reset the backoff of a key."""
         self._backoff.forget(key)
 
     def failures(self, key: K) -> int:
         return self._backoff.failures(key)
 
     async def get(self) -> Item[K]:
-        """Wait for a key and take it; whoever takes it calls `done`."""
+        """Wait for a key and take it; the worker calls `done` afterwards."""
         while not self._priority:
             if self._closed:
                 raise QueueClosedError
@@ -144,14 +145,14 @@ class Queue(Generic[K]):
             try:
                 await waiter
             except asyncio.CancelledError:
-                # The wake-up may have been meant for us: hand it on, or a key would lie unseen.
+                # This waiter may have been woken: wake another one, or the key would be left.
                 if waiter.done() and not waiter.cancelled():
                     self._wake_one()
                 raise
         return self._take()
 
     def done(self, key: K) -> None:
-        """Say that the work on the key has ended, well or badly."""
+        """Record that a worker has finished a key, with or without success."""
         self._working.pop(key, None)
         priority = self._dirty.pop(key, None)
         if priority is not None:
@@ -159,19 +160,19 @@ class Queue(Generic[K]):
         if not self._priority and not self._working:
             self._idle.set()
 
-    async def lull(self, seconds: float, patience: float) -> None:
-        """Wait until no key is ready or worked on, but only so long after that began.
+    async def wait_until_idle(self, busy_seconds: float, seconds: float) -> None:
+        """Wait until no key is ready or being processed.
 
-        And never longer than whoever waits has patience.
+        The wait ends `busy_seconds` after the queue became busy, and after `seconds` in any case.
         """
-        left = min(patience, self._busy_since + seconds - self._clock.monotonic())
+        left = min(seconds, self._busy_since + busy_seconds - self._clock.monotonic())
         if not self._idle.is_set() and left > 0:
             with suppress(TimeoutError):
                 async with within(self._clock, left):
                     await self._idle.wait()
 
     def close(self) -> None:
-        """Take no more keys and let everyone who waits go."""
+        """Drop all keys, accept no more and end all waiting `get` calls."""
         self._closed = True
         self._priority.clear()
         self._ready.clear()
@@ -199,7 +200,7 @@ class Queue(Generic[K]):
                 waiter.set_result(None)
                 return
 
-    def _arm(self) -> None:
+    def _start_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -207,14 +208,14 @@ class Queue(Generic[K]):
             heapq.heappop(self._heap)
         if self._heap:
             delay = max(0.0, self._heap[0][0] - self._clock.monotonic())
-            self._timer = self._clock.call_later(delay, self._release)
+            self._timer = self._clock.call_later(delay, self._add_due)
 
     def _is_superseded(self, entry: tuple[float, int, K]) -> bool:
         at, _, key = entry
         current = self._due.get(key)
         return current is None or current[0] != at
 
-    def _release(self) -> None:
+    def _add_due(self) -> None:
         self._timer = None
         now = self._clock.monotonic()
         while self._heap and self._heap[0][0] <= now:
@@ -223,4 +224,4 @@ class Queue(Generic[K]):
                 _, priority = self._due.pop(entry[2])
                 self._held.discard(entry[2])
                 self.add(entry[2], priority)
-        self._arm()
+        self._start_timer()
