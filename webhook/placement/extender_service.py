@@ -1,66 +1,85 @@
-"""What a kube-scheduler asks of us: which seeds, how good, and please bind."""
+"""The calls of a scheduler extender: filter, prioritize, bind and explain."""
 
 from typing import Any, Final
 
 from webhook.api.core import Pod
 from webhook.api.decode import decode
+from webhook.api.event_reasons import Reason
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
 from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
-from webhook.controllers import scheduler
-from webhook.controllers.ledgers import Remembering
-from webhook.controllers.placement import Placed, Placement, Placer
-from webhook.runtime.actions import Emit
-from webhook.runtime.recorder import Recorder
+from webhook.kube.meta import ObjectKey
+from webhook.placement import decision
+from webhook.placement.placer import Placed, Placement, Placer
+from webhook.runtime.event_recorder import EventRecorder
 from webhook.scheduling import explain, extender
-from webhook.scheduling.extender import Binding, ExtenderError
-from webhook.scheduling.landscape import Landscape
+from webhook.scheduling.extender import ExtenderBindingArgs, ExtenderError, ExtenderResult
 from webhook.scheduling.pipeline import place
 from webhook.scheduling.reservations import Reservations
+from webhook.scheduling.seed_table import SeedTable
 from webhook.state.snapshot import Snapshot
+from webhook.state.views import AssumingCache
 
 _POD: Final = kind_of_model(Pod)
 _SHOOT: Final = kind_of_model(Shoot)
 _ATTEMPTS: Final = 3
 
 
-class Extending:
-    """Answers schedulers and carries out what they decide."""
+class ExtenderService:
+    """Answers a kube-scheduler and binds the shoots that it places."""
 
     def __init__(
-        self, client: Client, cache: Remembering, placer: Placer, recorder: Recorder
+        self, client: Client, cache: AssumingCache, placer: Placer, recorder: EventRecorder
     ) -> None:
         self._client = client
         self._cache = cache
         self._placer = placer
         self._recorder = recorder
-        self._landscape = Landscape()
+        self._seed_table = SeedTable()
+        self._open_table = SeedTable()
+        """For clients that are not authorized: they must not displace what a scheduler uses."""
         self._reservations = Reservations()
 
-    def filter(self, body: bytes, snapshot: Snapshot) -> bytes:
-        answer = extender.filter_seeds(body, self._landscape, snapshot, self._reservations)
-        self._reserve(answer, snapshot)
-        if answer.shoot is not None and answer.refusal:
-            told = f"Failed to schedule Shoot: {answer.refusal}"
-            self._emit(answer.shoot, scheduler.FAILED, told, failed=True)
-        return answer.body
+    def filter(self, body: bytes, snapshot: Snapshot, *, authorized: bool) -> ExtenderResult:
+        table = self._seed_table if authorized else self._open_table
+        return extender.filter_seeds(
+            body, table, snapshot, self._reservations, authorized=authorized
+        )
 
-    def prioritize(self, body: bytes, snapshot: Snapshot) -> bytes:
-        answer = extender.prioritize(body, self._landscape, snapshot, self._reservations)
-        self._reserve(answer, snapshot)
-        return answer.body
+    def prioritize(self, body: bytes, snapshot: Snapshot, *, authorized: bool) -> ExtenderResult:
+        table = self._seed_table if authorized else self._open_table
+        return extender.prioritize(body, table, snapshot, self._reservations, authorized=authorized)
+
+    def record(self, result: ExtenderResult) -> None:
+        """Reserve capacity for the shoot of an authorized call, or report why no seed fits.
+
+        Only a shoot that the cache holds with the same uid counts, and only as the cache holds it.
+        """
+        sent = result.shoot
+        if sent is None:
+            return
+        snapshot = self._cache.snapshot()
+        shoot = snapshot.get(Shoot, sent.key)
+        if shoot is None or not shoot.uid or shoot.uid != sent.uid:
+            return
+        if result.seed is None:
+            self._reservations.drop(shoot.key)
+        elif result.seed != shoot.spec.seed_name:
+            self._reservations.hold(shoot, result.seed, snapshot)
+        if result.rejection:
+            message = f"Failed to schedule Shoot: {result.rejection}"
+            self._emit(shoot, decision.FAILED, message, failed=True)
 
     def explain(self, shoot: ObjectKey, snapshot: Snapshot) -> Any | None:
         found = snapshot.look_up(Shoot, shoot)
         if found is None:
             return None
-        return explain.encode(explain.explain(found, self._landscape, snapshot))
+        return explain.encode(explain.explain(found, self._seed_table, snapshot))
 
-    async def find_shoot(self, binding: Binding, seconds: float) -> ObjectKey:
-        """Say which shoot a binding is about: the Pod's, or the one of that very name."""
+    async def find_shoot(self, binding: ExtenderBindingArgs, seconds: float) -> ObjectKey:
+        """Return the shoot of a binding: the one of the Pod, or the one with the Pod's name."""
         shoot = self._cache.snapshot().get(Shoot, binding.pod)
         if shoot is not None and shoot.uid == binding.pod_uid:
             return binding.pod
@@ -71,8 +90,8 @@ class Extending:
             raise ExtenderError(f"there is neither a Pod nor a Shoot {binding.pod} of that uid")
         return binding.pod
 
-    async def bind(self, shoot: ObjectKey, binding: Binding, seconds: float) -> None:
-        """Assign the shoot, then bind the Pod; either being done already is success."""
+    async def bind(self, shoot: ObjectKey, binding: ExtenderBindingArgs, seconds: float) -> None:
+        """Assign the shoot to the seed, then bind the Pod; repeating either is no error."""
         try:
             await self._assign(shoot, binding.seed, seconds)
             if shoot != binding.pod or await self._get_pod(binding, seconds) is not None:
@@ -81,14 +100,6 @@ class Extending:
             raise ExtenderError(str(error)) from error
         finally:
             self._reservations.drop(shoot)
-
-    def _reserve(self, answer: extender.Answer, snapshot: Snapshot) -> None:
-        if answer.shoot is None:
-            return
-        if answer.seed is None:
-            self._reservations.drop(answer.shoot.key)
-        elif answer.seed != answer.shoot.spec.seed_name:
-            self._reservations.hold(answer.shoot, answer.seed, snapshot)
 
     async def _assign(self, key: ObjectKey, seed: str, seconds: float) -> None:
         shoot = self._cache.snapshot().get(Shoot, key)
@@ -104,24 +115,24 @@ class Extending:
                 return
             if placed.result != "changed":
                 raise ExtenderError(placed.message)
-            shoot = None  # decided about an outdated shoot: look again
-        raise ExtenderError(f"shoot {key} changes all the time, try again")
+            shoot = None  # it changed since the decision: read it again
+        raise ExtenderError(f"shoot {key} keeps changing, try again")
 
     async def _place(self, shoot: Shoot, seed: str) -> Placed:
-        verdict = place(shoot, self._landscape, self._cache.snapshot(), among=[seed])
-        if verdict.seed is None:
-            step, rejection = verdict.rejected.get(seed, ("", None))
+        scheduled = place(shoot, self._seed_table, self._cache.snapshot(), among=[seed])
+        if scheduled.seed is None:
+            step, rejection = scheduled.rejected.get(seed, ("", None))
             why = f"{step}: {rejection.reason}" if rejection else extender.UNKNOWN_SEED
             raise ExtenderError(f"seed {seed} does not fit any more: {why}")
-        placed = await self._placer.place(Placement(shoot, seed, verdict.weakened))
+        placed = await self._placer.place(Placement(shoot, seed, scheduled.weakened))
         if placed.result == "bound":
-            told = f"placed on seed {seed} (profile {verdict.profile})"
-            self._emit(shoot, scheduler.SUCCESSFUL, told)
-            if verdict.weakened:
-                self._emit(shoot, scheduler.WEAKENED, "; ".join(verdict.notes), failed=True)
+            message = f"placed on seed {seed} (profile {scheduled.profile})"
+            self._emit(shoot, decision.SUCCESSFUL, message)
+            if scheduled.weakened:
+                self._emit(shoot, decision.WEAKENED, "; ".join(scheduled.notes), failed=True)
         return placed
 
-    async def _bind_pod(self, binding: Binding, seconds: float) -> None:
+    async def _bind_pod(self, binding: ExtenderBindingArgs, seconds: float) -> None:
         target = {"apiVersion": "v1", "kind": "Node", "name": binding.seed}
         metadata = {"name": binding.pod.name, "namespace": binding.pod.namespace}
         if binding.pod_uid:
@@ -135,13 +146,13 @@ class Extending:
             if pod is None or pod.spec.node_name != binding.seed:
                 raise
         except NotFoundError:
-            pass  # the bridge has taken the shadow away: its shoot has its seed
+            pass  # the bridge deleted the shadow Pod, because its shoot has a seed
 
-    async def _get_pod(self, binding: Binding, seconds: float) -> Pod | None:
+    async def _get_pod(self, binding: ExtenderBindingArgs, seconds: float) -> Pod | None:
         try:
             body = await self._client.send(requests.get(_POD, binding.pod), seconds)
         except (NotFoundError, ForbiddenError):
-            # Shadows are in our own namespace: where we may not look is none, but perhaps a Shoot.
+            # Shadow Pods are in our own namespace; elsewhere it is perhaps a Shoot.
             return None
         except ApiError as error:
             raise ExtenderError(f"Pod {binding.pod} cannot be read: {error}") from error
@@ -156,5 +167,5 @@ class Extending:
         except NotFoundError as error:
             raise ExtenderError(f"there is no shoot {key}") from error
 
-    def _emit(self, shoot: Shoot, reason: str, message: str, *, failed: bool = False) -> None:
-        self._recorder.emit(Emit(_SHOOT, shoot, reason, message, "Warning" if failed else "Normal"))
+    def _emit(self, shoot: Shoot, reason: Reason, message: str, *, failed: bool = False) -> None:
+        self._recorder.emit(decision.event(shoot, reason, message, failed=failed))

@@ -1,20 +1,20 @@
-"""The line in which shoots wait for a decision: by rank, each once, one decision at a time."""
+"""The priority queue of shoots that wait for a scheduling decision."""
 
 import asyncio
 import heapq
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from webhook.api.meta import ObjectKey
-from webhook.runtime.clock import Clock, Timer
+from webhook.kube.clock import Clock, Timer
+from webhook.kube.meta import ObjectKey
 
 R = TypeVar("R")
 
 
-class Line(Generic[R]):
-    """Keys in the order of their ranks, the lowest first, whenever they came.
+class ShootQueue(Generic[R]):
+    """A priority queue of keys, each at most once, the lowest rank first.
 
-    A key that is being worked on and is added meanwhile comes again after `done`.
+    A key that is added while it is processed is queued again by `done`.
     """
 
     def __init__(self, clock: Clock, rank: Callable[[ObjectKey], R | None]) -> None:
@@ -22,53 +22,53 @@ class Line(Generic[R]):
         self._rank = rank
         self._heap: list[tuple[R, ObjectKey]] = []
         self._queued: set[ObjectKey] = set()
-        self._working: set[ObjectKey] = set()
-        self._again: set[ObjectKey] = set()
+        self._processing: set[ObjectKey] = set()
+        self._dirty: set[ObjectKey] = set()
         self._timers: dict[ObjectKey, Timer] = {}
-        self._arrived = asyncio.Event()
+        self._not_empty = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._queued)
 
     def add(self, key: ObjectKey) -> None:
-        """Let a key wait; one whose object has no rank any more does not."""
-        if key in self._working:
-            self._again.add(key)
+        """Queue a key, unless its object has no rank any more."""
+        if key in self._processing:
+            self._dirty.add(key)
             return
         if key in self._queued or (rank := self._rank(key)) is None:
             return
         self._queued.add(key)
         heapq.heappush(self._heap, (rank, key))
-        self._arrived.set()
+        self._not_empty.set()
 
     def add_after(self, key: ObjectKey, delay: float) -> None:
-        """Let a key wait from some seconds on; an earlier appointment stands."""
+        """Queue a key after some seconds; an earlier timer of the key stays."""
         if key not in self._timers:
             self._timers[key] = self._clock.call_later(delay, lambda: self._due(key))
 
-    def is_appointed(self, key: ObjectKey) -> bool:
-        """Tell whether a key will come by itself later."""
+    def has_timer(self, key: ObjectKey) -> bool:
+        """Return whether a timer will queue the key later."""
         return key in self._timers
 
     async def take(self) -> ObjectKey:
-        """Wait for the first in line; whoever takes it calls `done`."""
+        """Wait for the key with the lowest rank; the caller calls `done` for it."""
         while not self._heap:
-            self._arrived.clear()
-            await self._arrived.wait()
+            self._not_empty.clear()
+            await self._not_empty.wait()
         _, key = heapq.heappop(self._heap)
         self._queued.discard(key)
-        self._working.add(key)
+        self._processing.add(key)
         return key
 
     def done(self, key: ObjectKey) -> None:
-        """Say that the work on a key has ended."""
-        self._working.discard(key)
-        if key in self._again:
-            self._again.discard(key)
+        """Finish processing a key."""
+        self._processing.discard(key)
+        if key in self._dirty:
+            self._dirty.discard(key)
             self.add(key)
 
     def close(self) -> None:
-        """Make no more appointments."""
+        """Cancel all timers."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()

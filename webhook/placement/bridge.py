@@ -1,7 +1,7 @@
 """The bridge to a kube-scheduler: a virtual Node for each seed, a shadow Pod for each shoot.
 
-An unmodified kube-scheduler queues the Pods, asks our extender which Nodes fit and binds through
-it. Nodes and Pods are shadows only: no kubelet runs, and a taint keeps every other Pod away.
+An unmodified kube-scheduler queues the Pods, calls our extender to filter the Nodes and binds
+through it. No kubelet runs for these Nodes and Pods, and a taint keeps all other Pods away.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,20 +11,21 @@ from typing import Any, Final
 from webhook.api import names
 from webhook.api.core import Lease, Node, Pod
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.api.timestamps import format_micro_time
-from webhook.domain import capacity, hosting
-from webhook.domain.capacity import CapacityError
+from webhook.domain.seeds import capacity
+from webhook.domain.seeds.capacity import CapacityError
+from webhook.domain.shoots import unscheduled
+from webhook.kube.meta import Draft, ObjectKey
+from webhook.kube.timestamps import format_micro_time
 from webhook.runtime.actions import NOTHING, Apply, Create, Delete, Patch, Plan
-from webhook.runtime.rows import Controller, Watch
+from webhook.runtime.controller import Controller, Watch
 from webhook.scheduling import profiles
 from webhook.scheduling.extender import ExtenderError, shoot_of_pod
 from webhook.state.snapshot import Snapshot
 
 SCHEDULER: Final = "espalier"
-"""The profile of kube-scheduler that shadow Pods wait for."""
+"""The profile of kube-scheduler that schedules shadow Pods."""
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 HEARTBEAT: Final = 15.0
@@ -45,12 +46,12 @@ _VIRTUAL_TAINT: Final[Draft] = {"key": names.VIRTUAL, "value": "true", "effect":
 
 
 def is_on(snapshot: Snapshot) -> bool:
-    """Tell whether kube-scheduler is the engine."""
+    """Return whether kube-scheduler is the engine."""
     return snapshot.options.scheduling.engine == "kube-scheduler"
 
 
 def plan_node(seed: Seed, snapshot: Snapshot) -> Plan:
-    """Keep a seed's Node like the seed."""
+    """Create the Node of a seed and keep it in line with the seed."""
     if not is_on(snapshot) or seed.is_deleting:
         return NOTHING
     key = ObjectKey("", seed.name)
@@ -60,7 +61,7 @@ def plan_node(seed: Seed, snapshot: Snapshot) -> Plan:
         metadata = {"name": seed.name, "labels": labels}
         return Plan((Create(_NODE, {"metadata": metadata, "spec": spec}),))
     if names.VIRTUAL not in node.metadata.labels:
-        return NOTHING  # a machine of that name: not ours to touch
+        return NOTHING  # a real Node of that name
     actions: list[Patch] = []
     written = [
         {name: value for name, value in (("key", taint.key), ("value", taint.value)) if value}
@@ -77,13 +78,13 @@ def plan_node(seed: Seed, snapshot: Snapshot) -> Plan:
 
 
 def plan_stray_node(node: Node, snapshot: Snapshot) -> Plan:
-    """Remove the Node of a seed that is gone, and let the others show signs of life."""
+    """Delete the Node of a seed that is gone, and renew the Lease of the others."""
     if names.VIRTUAL not in node.metadata.labels:
         return NOTHING
     seed = snapshot.get(Seed, node.key)
     if seed is None or seed.is_deleting or not is_on(snapshot):
         return Plan((Delete(_NODE, node.key, node.uid),))
-    # The lease goes with its Node, as a kubelet's does.
+    # The owner reference has the Lease deleted with its Node, as with a kubelet's.
     owner = {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}
     body = {
         "apiVersion": _LEASE.api_version,
@@ -95,13 +96,13 @@ def plan_stray_node(node: Node, snapshot: Snapshot) -> Plan:
             "renewTime": format_micro_time(snapshot.taken_at),
         },
     }
-    beat = Apply(_LEASE, ObjectKey(LEASE_NAMESPACE, node.name), body)
-    return Plan((beat,), requeue_after=HEARTBEAT)
+    lease = Apply(_LEASE, ObjectKey(LEASE_NAMESPACE, node.name), body)
+    return Plan((lease,), requeue_after=HEARTBEAT)
 
 
 def plan_pod(shoot: Shoot, snapshot: Snapshot) -> Plan:
-    """Give an unassigned shoot that is ours a shadow for kube-scheduler to place."""
-    if not is_on(snapshot) or not _waits(shoot, snapshot):
+    """Create the shadow Pod of an unassigned shoot for kube-scheduler to place."""
+    if not is_on(snapshot) or not _is_pending(shoot, snapshot):
         return NOTHING
     if snapshot.get(Pod, pod_key(shoot, snapshot)) is not None:
         return NOTHING
@@ -109,23 +110,23 @@ def plan_pod(shoot: Shoot, snapshot: Snapshot) -> Plan:
 
 
 def plan_stray_pod(pod: Pod, snapshot: Snapshot) -> Plan:
-    """Remove the shadow of a shoot that is gone or has its seed."""
+    """Delete the shadow Pod of a shoot that is gone or has a seed."""
     if names.VIRTUAL not in pod.metadata.labels:
         return NOTHING
     shoot = _shoot_of(pod, snapshot)
-    if is_on(snapshot) and shoot is not None and _waits(shoot, snapshot):
+    if is_on(snapshot) and shoot is not None and _is_pending(shoot, snapshot):
         return NOTHING
     return Plan((Delete(_POD, pod.key, pod.uid),))
 
 
 def pod_key(shoot: Shoot, snapshot: Snapshot) -> ObjectKey:
-    """Name a shoot's shadow; a new shoot of the same name has another one."""
+    """Return the key of a shoot's shadow Pod; a later shoot of the same name has another one."""
     return ObjectKey(snapshot.options.namespace, f"shoot-{shoot.uid}")
 
 
-def _waits(shoot: Shoot, snapshot: Snapshot) -> bool:
+def _is_pending(shoot: Shoot, snapshot: Snapshot) -> bool:
     ours = profiles.find(shoot.spec.scheduler_name, snapshot.options) is not None
-    return ours and hosting.waits(shoot)
+    return ours and unscheduled.needs_seed(shoot)
 
 
 def _shoot_of(pod: Pod, snapshot: Snapshot) -> Shoot | None:
@@ -155,14 +156,14 @@ def _taints(seed: Seed) -> list[Draft]:
 
 
 def _resources(seed: Seed) -> dict[str, str]:
-    """Show what the seed can take; shadows ask for none of it, so that only the extender judges."""
+    """Return the seed's resources; shadow Pods request none, so only the extender decides."""
     resources = {"pods": UNLIMITED, "cpu": UNLIMITED, "memory": f"{UNLIMITED}Gi"}
     try:
         limits = capacity.parse(seed.status.allocatable)
     except CapacityError:
         return resources
     for resource, limit in limits.items():
-        # Resources of others must be whole numbers on Nodes, and have a domain.
+        # Extended resources of Nodes must have a domain and be whole numbers.
         name = resource if "/" in resource else names.PREFIX + resource
         resources[name] = str(int(limit.to_integral_value(ROUND_FLOOR)))
     return resources
@@ -173,7 +174,7 @@ def _status(seed: Seed) -> Draft:
         "type": "Ready",
         "status": "True",
         "reason": "SeedIsVirtual",
-        "message": "the seed itself is judged by the scheduler extender",
+        "message": "the scheduler extender decides whether a shoot fits the seed",
     }
     resources = _resources(seed)
     return {"capacity": resources, "allocatable": resources, "conditions": [ready]}
@@ -187,7 +188,7 @@ def _is_ready(node: Node) -> bool:
 
 
 def _tolerations(shoot: Shoot) -> list[Draft]:
-    """Translate tolerations: a taint without value is covered by any toleration of its key."""
+    """Translate tolerations: any toleration of its key covers a taint without a value."""
     written: list[Draft] = [{"key": names.VIRTUAL, "operator": "Exists"}]
     for toleration in shoot.spec.tolerations:
         values = dict.fromkeys(("", toleration.value or ""))
@@ -211,7 +212,7 @@ def _shadow(shoot: Shoot, snapshot: Snapshot) -> Draft:
             "priorityClassName": PRIORITIES.get(shoot.spec.purpose, OTHER_PRIORITY),
             "tolerations": _tolerations(shoot),
             "nodeSelector": {names.VIRTUAL: "true"},
-            # No kubelet will ever confirm an end, so there is none to wait for.
+            # No kubelet confirms the termination, so there is nothing to wait for.
             "terminationGracePeriodSeconds": 0,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
