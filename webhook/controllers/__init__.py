@@ -1,5 +1,7 @@
-"""ACTION: what is done about the cluster, one concern a module.
+"""CONTROLLERS: reconcile objects of the cluster, one package a controller.
 
-Plans are pure: object and snapshot in, actions out; `runtime` carries them out. The one table of
-them is `CONTROLLERS`. Beside it stands placement, whose two writes guard every seed's capacity.
+A plan is pure: object and snapshot in, actions out; `webhook.runtime` carries the actions out.
+The `controller` of a package holds its row, and `table` lists all rows. `status_patch` writes
+conditions and `gauges` exports objects as metrics. Collectors of metrics, and what keeps our own
+`installation`, are apart from plans. The scheduler is in `webhook.placement`.
 """

@@ -1,6 +1,8 @@
-"""ManagedSeeds: Shoots that are registered as Seeds.
+"""MANAGEDSEEDS: registers Shoots as Seeds.
 
-`seed` renders the Seed of a template, `gardenlet` the manifests of a gardenlet and `bootstrap` its
-first contact with the garden; `secrets` copies credentials; `plan` and `deletion` put the steps in
-order, and `status` tells how far they have come. Everything here is pure.
+`seed_manifest` renders the Seed of a template, `gardenlet` the manifests of a gardenlet, with its
+`gardenlet_deployment` and `gardenlet_files`, of `shoot_kinds`. `parents` merges in the settings of
+its parent, `bootstrap` prepares its access to the garden, and `deployer` applies it. `secrets`
+copies credentials; `plan`, `registration` and `deletion` put the steps in order, `status` reports
+them, and `mapping` maps changes to ManagedSeeds. Everything here is pure.
 """

@@ -1,4 +1,4 @@
-"""The row of ManagedSeeds in the table of controllers."""
+"""The controller of ManagedSeeds."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers.managedseed import mapping
 from webhook.controllers.managedseed.plan import plan
-from webhook.runtime.rows import Controller, Watch
+from webhook.runtime.controller import Controller, Watch
 
 MANAGED_SEED: Final = Controller(
     "managedseed",

@@ -1,183 +1,232 @@
-"""The manifests of a gardenlet, to be applied into the Shoot that becomes a seed."""
+"""The manifests of a gardenlet, which are applied to the Shoot that becomes a seed."""
 
-from collections.abc import Iterator
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from webhook.api import names
-from webhook.api.core import ConfigMap, Deployment, Namespace, Secret, ServiceAccount
-from webhook.api.kinds import Kind, kind_of_model
+from webhook.api.core import Deployment, Namespace, Secret, ServiceAccount
+from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed
-from webhook.api.meta import Draft, Object, ObjectKey, Raw
 from webhook.api.shoots import Shoot
-from webhook.controllers.managedseed.bootstrap import CLUSTER_ROLE_BINDING, apply, encode
-from webhook.controllers.managedseed.seed import checksum
-from webhook.runtime.actions import Apply, Delete, Remote
+from webhook.controllers.managedseed import gardenlet_deployment, gardenlet_files, shoot_kinds
+from webhook.controllers.managedseed.bootstrap import apply, encode
+from webhook.controllers.managedseed.gardenlet_deployment import LABELS, NAME
+from webhook.controllers.managedseed.gardenlet_files import MountedFile
+from webhook.controllers.managedseed.parents import merge
+from webhook.kube.meta import Draft, Object, ObjectKey, Raw
+from webhook.runtime.actions import Apply, Create, Delete, RemoteWrite
 
 NAMESPACE: Final = "garden"
-NAME: Final = "gardenlet"
-CONFIG: Final = "gardenlet-config"
 BOOTSTRAP: Final = "gardenlet-kubeconfig-bootstrap"
 KUBECONFIG: Final = "gardenlet-kubeconfig"
-IMAGE: Final = "europe-docker.pkg.dev/gardener-project/releases/gardener/gardenlet"
+AUTOSCALER: Final = ObjectKey(NAMESPACE, "gardenlet-vpa")
+DEPLOYMENT: Final = kind_of_model(Deployment)
+PRIORITY_CLASS: Final = ObjectKey("", gardenlet_deployment.PRIORITY_CLASS_NAME)
 
-_CLUSTER_ROLE: Final = Kind(
-    group="rbac.authorization.k8s.io",
-    version="v1",
-    name="ClusterRole",
-    plural="clusterroles",
-    model=Object,
-    origin="kubernetes",
-    namespaced=False,
-    status=False,
-)
 _NAMESPACE: Final = kind_of_model(Namespace)
 _ACCOUNT: Final = kind_of_model(ServiceAccount)
-_CONFIG_MAP: Final = kind_of_model(ConfigMap)
 _SECRET: Final = kind_of_model(Secret)
-_DEPLOYMENT: Final = kind_of_model(Deployment)
-_CONFIG_PATH: Final = "/etc/gardenlet/config"
-_LABELS: Final = {"app": "gardener", "role": NAME}
+_PRIORITY: Final = 999_998_950
+_EGRESS: Final = "allow-all-egress-from-gardenlet"
+
+
+def _thresholds(*types: str, duration: str = "1m") -> list[Draft]:
+    return [{"type": each, "duration": duration} for each in types]
+
+
+_DEFAULTS: Final[Raw] = {
+    "gardenClientConnection": {"qps": 100, "burst": 130},
+    "seedClientConnection": {"qps": 100, "burst": 130},
+    "shootClientConnection": {"qps": 25, "burst": 50},
+    "controllers": {
+        "seedCare": {"conditionThresholds": _thresholds("SeedSystemComponentsHealthy")},
+        "shootCare": {
+            "conditionThresholds": [
+                *_thresholds("APIServerAvailable", "ControlPlaneHealthy"),
+                *_thresholds("ObservabilityComponentsHealthy", "SystemComponentsHealthy"),
+                *_thresholds("EveryNodeReady", duration="5m"),
+            ]
+        },
+    },
+    "resources": {"capacity": {"shoots": 250}},
+    "nodeToleration": {
+        "defaultNotReadyTolerationSeconds": 60,
+        "defaultUnreachableTolerationSeconds": 60,
+    },
+}
+"""What Gardener's chart sets in a gardenlet's configuration and the gardenlet itself does not."""
+
+
+class GardenletSpec(NamedTuple):
+    """What the manifests of a gardenlet are rendered from."""
+
+    shoot: Shoot
+    config: Raw
+    deployment: Raw
+    bootstrap: str | None
+    """The kubeconfig for the first access to the garden; None if it is not needed."""
+    has_autoscaler: bool = False
 
 
 def configuration(managed_seed: ManagedSeed, given: Raw, seed: Raw, *, bootstraps: bool) -> Draft:
-    """Complete a gardenlet's configuration by the seed that it registers and its way there."""
-    config = dict(given)
+    """Complete a gardenlet's configuration with its seed and its connection to the garden."""
+    config = merge(_DEFAULTS, given)
     config.setdefault("apiVersion", "gardenlet.config.gardener.cloud/v1alpha1")
     config.setdefault("kind", "GardenletConfiguration")
     metadata = {**(seed.get("metadata") or {}), "name": managed_seed.name}
     config["seedConfig"] = {"metadata": metadata, "spec": seed.get("spec") or {}}
+    election = config.get("leaderElection") or {}
+    config["leaderElection"] = {**election, "resourceNamespace": NAMESPACE}
     if bootstraps:
-        connection = dict(config.get("gardenClientConnection") or {})
+        connection = dict(config["gardenClientConnection"])
+        # The gardenlet reads the first only as long as the second does not exist.
         connection["bootstrapKubeconfig"] = {"name": BOOTSTRAP, "namespace": NAMESPACE}
         connection["kubeconfigSecret"] = {"name": KUBECONFIG, "namespace": NAMESPACE}
         config["gardenClientConnection"] = connection
     return config
 
 
-def manifests(shoot: Shoot, config: Raw, deployment: Raw, bootstrap: str | None) -> Iterator[Apply]:
-    """Render everything that a gardenlet needs, in the order in which it can be made."""
-    account = deployment.get("serviceAccountName") or NAME
-    key = ObjectKey(NAMESPACE, NAME)
-    yield apply(_NAMESPACE, ObjectKey("", NAMESPACE), {"metadata": {"name": NAMESPACE}})
-    yield apply(_ACCOUNT, ObjectKey(NAMESPACE, account), _named(account))
-    yield from _rights(account)
-    text = msgspec.yaml.encode(config).decode()
-    yield apply(
-        _CONFIG_MAP, ObjectKey(NAMESPACE, CONFIG), {**_named(CONFIG), "data": {"config.yaml": text}}
+def manifests(spec: GardenletSpec) -> Iterator[Apply | Create]:
+    """Render everything that a gardenlet needs, in the order in which it can be created."""
+    files = gardenlet_files.files(spec.config, spec.deployment)
+    role = {"name": NAMESPACE, "labels": {names.ROLE: NAMESPACE}}
+    yield apply(_NAMESPACE, ObjectKey("", NAMESPACE), {"metadata": role})
+    yield _priority_class()
+    account = spec.deployment.get("serviceAccountName") or NAME
+    # The pods mount a token of their own, which expires.
+    body = {**_named(account), "automountServiceAccountToken": False}
+    yield apply(_ACCOUNT, ObjectKey(NAMESPACE, account), body)
+    yield from _rbac(account)
+    yield from map(_holder, files)
+    if spec.bootstrap is not None:
+        yield _secret(BOOTSTRAP, {"kubeconfig": spec.bootstrap})
+    yield from _network(spec.config)
+    yield from _workload(spec, files)
+
+
+def is_ours(obj: Object) -> bool:
+    """Return whether an object of a Shoot's cluster was created here."""
+    return obj.metadata.labels.get(names.MANAGED_BY) == "espalier"
+
+
+def removals(kubeconfig: str, deployment: Raw, *, priority_class: bool) -> Iterator[RemoteWrite]:
+    """Delete a gardenlet, and once its pods are gone what it needs.
+
+    A gardenlet that loses its Secrets and permissions first fails on its last steps.
+    """
+    deployment_deletion = Delete(
+        DEPLOYMENT, ObjectKey(NAMESPACE, NAME), "", propagation="Foreground"
     )
-    if bootstrap is not None:
-        data = {"kubeconfig": encode(bootstrap)}
-        secret = {**_named(BOOTSTRAP), "type": "Opaque", "data": data}
-        yield apply(_SECRET, ObjectKey(NAMESPACE, BOOTSTRAP), secret)
-    # Without force: a gardenlet that somebody else runs there is not ours to take over.
-    yield apply(_DEPLOYMENT, key, _deployment(shoot, deployment, account, config), force=False)
+    yield RemoteWrite(kubeconfig, deployment_deletion, until_gone=True)
+    for deletion in _resources(deployment):
+        yield RemoteWrite(kubeconfig, deletion)
+    if priority_class:
+        yield RemoteWrite(kubeconfig, Delete(shoot_kinds.PRIORITY_CLASS, PRIORITY_CLASS, ""))
 
 
-def removals(kubeconfig: str, deployment: Raw) -> Iterator[Remote]:
-    """Take a gardenlet away again: itself, and what it lives on once its pods are gone."""
-    itself = Delete(_DEPLOYMENT, ObjectKey(NAMESPACE, NAME), "", propagation="Foreground")
-    yield Remote(kubeconfig, itself, until_gone=True)
-    for rest in _belongings(deployment):
-        yield Remote(kubeconfig, rest)
-
-
-def _belongings(deployment: Raw) -> Iterator[Delete]:
-    yield Delete(_CONFIG_MAP, ObjectKey(NAMESPACE, CONFIG), "")
-    for name in (BOOTSTRAP, KUBECONFIG):
-        yield Delete(_SECRET, ObjectKey(NAMESPACE, name), "")
-    yield Delete(CLUSTER_ROLE_BINDING, ObjectKey("", NAME), "")
-    yield Delete(_CLUSTER_ROLE, ObjectKey("", NAME), "")
+def _resources(deployment: Raw) -> Iterator[Delete]:
     account = deployment.get("serviceAccountName") or NAME
-    yield Delete(_ACCOUNT, ObjectKey(NAMESPACE, account), "")
-    yield Delete(_NAMESPACE, ObjectKey("", NAMESPACE), "")
+    for kind, name in (
+        (shoot_kinds.VERTICAL_POD_AUTOSCALER, AUTOSCALER.name),
+        (shoot_kinds.POD_DISRUPTION_BUDGET, NAME),
+        (shoot_kinds.NETWORK_POLICY, _EGRESS),
+        (shoot_kinds.SERVICE, NAME),
+        *gardenlet_files.NAMES,
+        (_SECRET, BOOTSTRAP),
+        (_SECRET, KUBECONFIG),
+        (shoot_kinds.CLUSTER_ROLE_BINDING, NAME),
+        (shoot_kinds.CLUSTER_ROLE, NAME),
+        (_ACCOUNT, account),
+        (_NAMESPACE, NAMESPACE),
+    ):
+        yield Delete(kind, ObjectKey(NAMESPACE if kind.namespaced else "", name), "")
 
 
-def _rights(account: str) -> Iterator[Apply]:
-    # A gardenlet installs operators and whatever they need, so no smaller role would do.
+def _priority_class() -> Create:
+    # One that exists is used as it is: its value cannot be changed.
+    labels = {**LABELS, names.MANAGED_BY: "espalier"}
+    body = {
+        "metadata": {"name": PRIORITY_CLASS.name, "labels": labels},
+        "value": _PRIORITY,
+        "globalDefault": False,
+        "description": "gardenlets and system components of seeds, which nothing may preempt",
+    }
+    return Create(shoot_kinds.PRIORITY_CLASS, body)
+
+
+def _rbac(account: str) -> Iterator[Apply]:
+    # A gardenlet installs operators with any permissions, so a smaller role does not suffice.
     rules = [
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
         {"nonResourceURLs": ["*"], "verbs": ["*"]},
     ]
-    role = {"metadata": {"name": NAME, "labels": _LABELS}, "rules": rules}
-    yield apply(_CLUSTER_ROLE, ObjectKey("", NAME), role)
-    reference = {"apiGroup": _CLUSTER_ROLE.group, "kind": _CLUSTER_ROLE.name, "name": NAME}
+    kind = shoot_kinds.CLUSTER_ROLE
+    role = {"metadata": {"name": NAME, "labels": LABELS}, "rules": rules}
+    yield apply(kind, ObjectKey("", NAME), role)
     subject = {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}
     binding = {
-        "metadata": {"name": NAME, "labels": _LABELS},
-        "roleRef": reference,
+        "metadata": {"name": NAME, "labels": LABELS},
+        "roleRef": {"apiGroup": kind.group, "kind": kind.name, "name": NAME},
         "subjects": [subject],
     }
-    yield apply(CLUSTER_ROLE_BINDING, ObjectKey("", NAME), binding)
+    yield apply(shoot_kinds.CLUSTER_ROLE_BINDING, ObjectKey("", NAME), binding)
 
 
-def _deployment(shoot: Shoot, given: Raw, account: str, config: Raw) -> Draft:
-    annotations = {
-        **(given.get("podAnnotations") or {}),
-        "checksum/configmap-gardenlet-config": checksum(config),
+def _holder(file: MountedFile) -> Apply:
+    if file.kind is _SECRET:
+        return _secret(file.name, {file.key: file.content})
+    body = {**_named(file.name), "data": {file.key: file.content}}
+    return apply(file.kind, ObjectKey(NAMESPACE, file.name), body)
+
+
+def _secret(name: str, data: dict[str, str]) -> Apply:
+    encoded = {key: encode(value) for key, value in data.items()}
+    body = {**_named(name), "type": "Opaque", "data": encoded}
+    return apply(_SECRET, ObjectKey(NAMESPACE, name), body)
+
+
+def _network(config: Raw) -> Iterator[Apply]:
+    """Let Prometheus scrape the gardenlet, and the gardenlet reach everything."""
+    metrics = gardenlet_deployment.port(config, "metrics", gardenlet_deployment.METRICS_PORT)
+    port = {"name": "metrics", "protocol": "TCP", "port": metrics, "targetPort": metrics}
+    service = _named(NAME)
+    scrape = "networking.resources.gardener.cloud/from-all-seed-scrape-targets-allowed-ports"
+    allowed = f'[{{"port":{metrics},"protocol":"TCP"}}]'
+    service["metadata"]["annotations"] = {scrape: allowed}
+    body = {**service, "spec": {"selector": LABELS, "ports": [port]}}
+    yield apply(shoot_kinds.SERVICE, ObjectKey(NAMESPACE, NAME), body)
+    spec = {"podSelector": {"matchLabels": LABELS}, "egress": [{}], "policyTypes": ["Egress"]}
+    policy = {**_named(_EGRESS), "spec": spec}
+    yield apply(shoot_kinds.NETWORK_POLICY, ObjectKey(NAMESPACE, _EGRESS), policy)
+
+
+def _workload(spec: GardenletSpec, files: Sequence[MountedFile]) -> Iterator[Apply]:
+    key = ObjectKey(NAMESPACE, NAME)
+    budget = {
+        "maxUnavailable": 1,
+        "selector": {"matchLabels": LABELS},
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }
-    pod = {
-        "serviceAccountName": account,
-        "priorityClassName": "gardener-system-critical",
-        "containers": [_container(shoot, given)],
-        "volumes": [
-            {"name": "config", "configMap": {"name": CONFIG}},
-            *(given.get("additionalVolumes") or ()),
-        ],
-    }
-    if tolerations := given.get("tolerations"):
-        pod["tolerations"] = tolerations
-    labels = {**_LABELS, **(given.get("podLabels") or {})}
-    spec = {
-        "replicas": _or(given.get("replicaCount"), 2),
-        "revisionHistoryLimit": _or(given.get("revisionHistoryLimit"), 2),
-        "selector": {"matchLabels": _LABELS},
-        "template": {"metadata": {"labels": labels, "annotations": annotations}, "spec": pod},
-    }
-    return {**_named(NAME), "spec": spec}
-
-
-def _container(shoot: Shoot, given: Raw) -> Draft:
-    image = given.get("image") or {}
-    container: Draft = {
-        "name": NAME,
-        "image": image.get("ref") or _image(image),
-        "args": [f"--config={_CONFIG_PATH}/config.yaml"],
-        "env": [*_environment(shoot), *(given.get("env") or ())],
-        "volumeMounts": [
-            {"name": "config", "mountPath": _CONFIG_PATH, "readOnly": True},
-            *(given.get("additionalVolumeMounts") or ()),
-        ],
-    }
-    if policy := image.get("pullPolicy"):
-        container["imagePullPolicy"] = policy
-    if resources := given.get("resources"):
-        container["resources"] = resources
-    if _or(given.get("enableHealthProbes"), True):
-        probe = {"httpGet": {"path": "/healthz", "port": 2728, "scheme": "HTTP"}}
-        container["livenessProbe"] = {**probe, "initialDelaySeconds": 15, "periodSeconds": 10}
-        ready = {"httpGet": {"path": "/readyz", "port": 2728, "scheme": "HTTP"}}
-        container["readinessProbe"] = {**ready, "initialDelaySeconds": 10, "periodSeconds": 5}
-    return container
-
-
-def _image(image: Raw) -> str:
-    tag = image.get("tag")
-    return f"{image.get('repository') or IMAGE}{':' + tag if tag else ''}"
-
-
-def _environment(shoot: Shoot) -> Iterator[Draft]:
-    """Let the gardenlet talk to its API server by the outer name, which its certificate has."""
-    domain = shoot.spec.dns.domain if shoot.spec.dns is not None else ""
-    if domain:
-        yield {"name": "KUBERNETES_SERVICE_HOST", "value": f"api.{domain}"}
+    yield apply(shoot_kinds.POD_DISRUPTION_BUDGET, key, {**_named(NAME), "spec": budget})
+    body = _named(NAME)
+    body["metadata"]["labels"]["high-availability-config.resources.gardener.cloud/skip"] = "true"
+    body["spec"] = gardenlet_deployment.deployment(
+        spec.shoot, spec.config, spec.deployment, files, spec.bootstrap
+    )
+    # Without force: the gardenlet of another owner must not be taken over.
+    yield apply(DEPLOYMENT, key, body, force=False)
+    if spec.has_autoscaler:
+        scaling = {
+            "targetRef": {"apiVersion": DEPLOYMENT.api_version, "kind": "Deployment", "name": NAME},
+            "updatePolicy": {"updateMode": "Recreate"},
+            "resourcePolicy": {
+                "containerPolicies": [{"containerName": "*", "controlledValues": "RequestsOnly"}]
+            },
+        }
+        body = {**_named(AUTOSCALER.name), "spec": scaling}
+        yield apply(shoot_kinds.VERTICAL_POD_AUTOSCALER, AUTOSCALER, body)
 
 
 def _named(name: str) -> Draft:
-    labels = {**_LABELS, names.MANAGED_BY: "espalier"}
+    labels = {**LABELS, names.MANAGED_BY: "espalier"}
     return {"metadata": {"name": name, "namespace": NAMESPACE, "labels": labels}}
-
-
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value

@@ -1,23 +1,24 @@
-"""Which ManagedSeeds a change concerns."""
+"""Maps changes of other objects to the ManagedSeeds that have to be reconciled."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from webhook.api import names
-from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import health, usage, zones
+from webhook.domain.seeds import readiness, usage, zones
+from webhook.domain.shoots import health
+from webhook.kube.meta import ObjectKey
 from webhook.state.indexes import MANAGED_SEEDS_BY_NAME, MANAGED_SEEDS_BY_SHOOT
 from webhook.state.snapshot import Snapshot
 
 
 def of_shoot(old: Shoot | None, new: Shoot | None, snapshot: Snapshot) -> Iterable[ObjectKey]:
-    """Wake the ManagedSeed of a Shoot, and those that wait for it to leave their seed."""
+    """Map a Shoot to its ManagedSeed, and to those in deletion whose seed it leaves."""
     shoot = new or old
     if shoot is None:
         return
-    if _as_base(old) != _as_base(new):
+    if _shoot_state(old) != _shoot_state(new):
         for found in snapshot.by_index(MANAGED_SEEDS_BY_SHOOT, str(shoot.key)):
             yield found.key
     before, after = _seeds(old), _seeds(new)
@@ -30,33 +31,33 @@ def of_shoot(old: Shoot | None, new: Shoot | None, snapshot: Snapshot) -> Iterab
 
 
 def of_seed(old: Seed | None, new: Seed | None, snapshot: Snapshot) -> Iterable[ObjectKey]:
-    """Wake the ManagedSeed of a Seed when its spec, its readiness or its marks change."""
+    """Map a Seed to its ManagedSeed when its spec, readiness, labels or annotations change."""
     seed = new or old
-    if seed is None or _as_seed(old) == _as_seed(new):
+    if seed is None or _seed_state(old) == _seed_state(new):
         return ()
     return [found.key for found in snapshot.by_index(MANAGED_SEEDS_BY_NAME, seed.name)]
 
 
 def _seeds(shoot: Shoot | None) -> frozenset[str]:
-    return frozenset(usage.seeds(shoot)) if shoot is not None else frozenset()
+    return frozenset(usage.seeds_of(shoot)) if shoot is not None else frozenset()
 
 
-def _as_base(shoot: Shoot | None) -> Any:
-    """What of a Shoot its ManagedSeed looks at."""
+def _shoot_state(shoot: Shoot | None) -> Any:
+    """Return what the plan of a ManagedSeed reads of its Shoot."""
     if shoot is None:
         return None
     return (
         health.is_reconciled(shoot),
         shoot.is_deleting,
-        health.open_gates(shoot),
+        health.pending_readiness_gates(shoot),
         zones.shoot_zones(shoot),
         shoot.status.last_operation,
         shoot.metadata.generation,
     )
 
 
-def _as_seed(seed: Seed | None) -> Any:
-    """What of a Seed its ManagedSeed looks at."""
+def _seed_state(seed: Seed | None) -> Any:
+    """Return what the plan of a ManagedSeed reads of its Seed."""
     if seed is None:
         return None
     metadata = seed.metadata
@@ -67,5 +68,5 @@ def _as_seed(seed: Seed | None) -> Any:
         metadata.annotations.get(names.TEMPLATE_CHECKSUM),
         metadata.finalizers,
         seed.is_deleting,
-        [*health.seed_troubles(seed)],
+        [*readiness.unready_reasons(seed)],
     )

@@ -1,52 +1,52 @@
-"""What a gardenlet takes over from the one of the seed that hosts its Shoot (mergeWithParent)."""
+"""The settings that a gardenlet inherits from the one of its Shoot's seed (mergeWithParent)."""
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Final, NamedTuple
 
 from webhook.api.managedseeds import ManagedSeed
-from webhook.api.meta import Draft, ObjectKey, Raw
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import Draft, ObjectKey, Raw
 from webhook.state.snapshot import Snapshot
 
-# Of a parent's settings these are its own: its way to the garden and its seed.
+# A parent's seed and its connections to the garden and to its cluster are its own.
 _NOT_INHERITED: Final = ("seedConfig",)
 _NOT_INHERITED_CONNECTION: Final = ("bootstrapKubeconfig", "kubeconfigSecret", "kubeconfig")
 
 
-class Settings(NamedTuple):
-    """A gardenlet's configuration and deployment, with all that it inherits."""
+class GardenletSettings(NamedTuple):
+    """A gardenlet's configuration and deployment, including what it inherits."""
 
     config: Draft
     deployment: Draft
 
 
-def merged(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> Settings:
-    """Lay a gardenlet's settings over its parent's, and those over the grandparent's."""
+def merged(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> GardenletSettings:
+    """Merge a gardenlet's settings into its parent's, and those into the grandparent's."""
     own = _gardenlet(raw)
-    elders = [*_elders(raw, shoot, snapshot)][::-1]
+    ancestors = [*_ancestors(raw, shoot, snapshot)][::-1]
     configs = [
-        *(_inheritable(each.get("config") or {}) for each in elders),
+        *(_inheritable(each.get("config") or {}) for each in ancestors),
         own.get("config") or {},
     ]
-    deployments = [each.get("deployment") or {} for each in (*elders, own)]
+    deployments = [each.get("deployment") or {} for each in (*ancestors, own)]
     nothing: Draft = {}
-    return Settings(reduce(merge, configs, nothing), reduce(merge, deployments, nothing))
+    return GardenletSettings(reduce(merge, configs, nothing), reduce(merge, deployments, nothing))
 
 
 def note(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> str:
-    """Say so where a merge is asked for and nothing is known of the parent."""
-    if not _gardenlet(raw).get("mergeWithParent") or [*_elders(raw, shoot, snapshot)]:
+    """Return a note if a merge is requested and the parent is unknown."""
+    if not _gardenlet(raw).get("mergeWithParent") or [*_ancestors(raw, shoot, snapshot)]:
         return ""
     host = shoot.spec.seed_name or "which the Shoot does not have yet"
     return (
         f", merged with no parent: neither a ManagedSeed nor seeds.parentGardenlet in the settings"
-        f" tells of the gardenlet of seed {host}"
+        f" describes the gardenlet of seed {host}"
     )
 
 
 def merge(parent: Raw, child: Raw) -> Draft:
-    """Lay one tree over another; lists and scalars of the child replace the parent's."""
+    """Merge two trees; lists and scalars of the child replace the parent's."""
     merged = dict(parent)
     for key, value in child.items():
         before = merged.get(key)
@@ -55,8 +55,12 @@ def merge(parent: Raw, child: Raw) -> Draft:
     return merged
 
 
-def _elders(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> Iterator[Raw]:
-    """Walk up as far as each merges with its parent: by ManagedSeeds, then by the settings."""
+def _ancestors(raw: Raw, shoot: Shoot, snapshot: Snapshot) -> Iterator[Raw]:
+    """Walk up as long as each merges with its parent: ManagedSeeds first, then the settings.
+
+    The gardenlet of a seed without a ManagedSeed has its configuration in its own cluster, where we
+    have no permissions; the settings describe it.
+    """
     seen: set[str] = set()
     while _gardenlet(raw).get("mergeWithParent", True):
         host = shoot.spec.seed_name
@@ -85,5 +89,9 @@ def _inheritable(parent: Raw) -> Draft:
     if connection := kept.get("gardenClientConnection"):
         kept["gardenClientConnection"] = {
             key: value for key, value in connection.items() if key not in _NOT_INHERITED_CONNECTION
+        }
+    if connection := kept.get("seedClientConnection"):
+        kept["seedClientConnection"] = {
+            key: value for key, value in connection.items() if key != "kubeconfig"
         }
     return kept

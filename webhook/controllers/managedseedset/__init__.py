@@ -1,6 +1,7 @@
-"""ManagedSeedSets: sets of seeds that scale and roll by themselves.
+"""MANAGEDSEEDSETS: creates, scales and updates the seeds of a set.
 
-`observation` gathers what a pass looks at, `revisions` keeps the history of templates, `scaling`
-and `rolling` propose writes, `status` tells what is going on, `plan` puts it all together.
-Everything here is pure; the runtime carries the plans out.
+`observation` collects what a plan reads, `revisions` keeps the history of templates, `scaling`,
+`removal` and `rolling` propose writes in a `plan_draft`, `manifests` renders objects, `status`
+writes the status, and `plan` puts them in order. `mapping` maps changes to sets. `collector`
+exports metrics; everything else is pure.
 """

@@ -1,4 +1,4 @@
-"""The row of ManagedSeedSets in the table of controllers."""
+"""The controller of ManagedSeedSets."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.controllers.managedseedset import mapping
 from webhook.controllers.managedseedset.plan import plan
-from webhook.runtime.rows import Controller, Watch
+from webhook.runtime.controller import Controller, Watch
 
 MANAGED_SEED_SET: Final = Controller(
     "managedseedset",

@@ -1,54 +1,54 @@
-"""The history of a set's templates, kept as ControllerRevisions as a StatefulSet's is."""
+"""The history of a set's templates in ControllerRevisions, as StatefulSets keep it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from webhook.api import names
 from webhook.api.core import ControllerRevision
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.api.meta import Draft, Raw
-from webhook.domain import replicas as domain
-from webhook.domain import rollout
-from webhook.domain.replicas import Replica
+from webhook.domain.sets import rollout
+from webhook.domain.sets.replicas import Replica, revision_of
+from webhook.kube.meta import Draft, Raw
 from webhook.runtime.actions import Action, Create, Delete, Patch
 
 _KIND: Final = kind_of_model(ControllerRevision)
 _OWNER: Final = kind_of_model(ManagedSeedSet)
 _MOST_COLLISIONS: Final = 10
-"""More than anybody has seen; a name is a hash of 47 bits."""
+"""Collisions are rare: a name is a hash of 47 bits."""
 
 
 class Revisions(NamedTuple):
-    """Which revisions there are, and which of them counts."""
+    """The recorded revisions, and which of them are current and updated."""
 
     current: str
-    """What was rolled out last; new replicas below the partition get it."""
+    """The revision that was rolled out last; new replicas below the partition get it."""
     update: str
-    """The present templates."""
+    """The revision of the present templates."""
     collisions: int
     known: tuple[ControllerRevision, ...]
     data: Mapping[str, Any]
-    """By name, the templates of each revision, the present ones included."""
+    """The templates of each revision by its name, including the present ones."""
     missing: Draft | None = None
-    """The revision that must be recorded before anything is made from it."""
+    """The body of the present revision if it is not recorded yet."""
     outdated: ControllerRevision | None = None
-    """The recorded revision that the set has come back to, below its old number."""
+    """The recorded revision to which the set was rolled back; it needs the highest number."""
 
     @property
     def highest(self) -> int:
         return max((each.revision for each in self.known), default=0)
 
 
-def judge(
+def resolve(
     owner: ManagedSeedSet,
     data: Raw,
     known: Sequence[ControllerRevision],
     is_taken: Callable[[str], bool],
     replicas: Sequence[Replica],
 ) -> Revisions:
-    """Find the revision of the present templates among those that are recorded, or make it.
+    """Find the revision of the present templates among the recorded ones, or render it.
 
-    `is_taken` tells whether a ControllerRevision has a name already, whoever it belongs to.
+    `is_taken` returns whether any ControllerRevision has a name already.
     """
     present = rollout.canonical(data)
     collisions = owner.status.collision_count or 0
@@ -76,21 +76,31 @@ def judge(
 
 
 def record(owner: ManagedSeedSet, revisions: Revisions) -> Sequence[Action]:
-    """Write down the present templates before anything is made from them."""
+    """Record the present templates before replicas are created from them.
+
+    Their revision gets the set's change cause, which may be given later than the change.
+    """
     if revisions.missing is not None:
         return [Create(_KIND, revisions.missing)]
+    change: Draft = {}
     if revisions.outdated is not None:
-        old = revisions.outdated
-        change = {"revision": revisions.highest + 1}
-        return [Patch(_KIND, old.key, change, old.uid, old.resource_version)]
-    return []
+        change["revision"] = revisions.highest + 1
+    present = next((each for each in revisions.known if each.name == revisions.update), None)
+    cause = owner.metadata.annotations.get(names.CHANGE_CAUSE)
+    if present is None:
+        return []
+    if cause and cause != present.metadata.annotations.get(names.CHANGE_CAUSE):
+        change["metadata"] = {"annotations": {names.CHANGE_CAUSE: cause}}
+    if not change:
+        return []
+    return [Patch(_KIND, present.key, change, present.uid, present.resource_version)]
 
 
 def prune(
     owner: ManagedSeedSet, revisions: Revisions, replicas: Sequence[Replica], limit: int
 ) -> Sequence[Action]:
-    """Forget the oldest revisions beyond the limit; what is in use is kept and not counted."""
-    used = {domain.revision_of(half) for replica in replicas for half in replica.halves}
+    """Delete the oldest revisions beyond the limit; those in use are kept and not counted."""
+    used = {revision_of(obj) for replica in replicas for obj in replica.objects}
     used |= {revisions.current, revisions.update}
     idle = [each for each in revisions.known if each.name not in used]
     idle.sort(key=lambda each: each.revision)
@@ -99,12 +109,12 @@ def prune(
 
 
 def remove_all(revisions: Revisions) -> Sequence[Action]:
-    """Forget the whole history, when the set goes."""
+    """Delete the whole history when the set is deleted."""
     return [Delete(_KIND, each.key, each.uid) for each in revisions.known]
 
 
 def owner_reference(owner: ManagedSeedSet) -> Draft:
-    """Say that a set controls an object."""
+    """Return the controller reference to a set."""
     return {
         "apiVersion": _OWNER.api_version,
         "kind": _OWNER.name,
@@ -121,21 +131,21 @@ def _current(
     known: Mapping[str, ControllerRevision],
     replicas: Sequence[Replica],
 ) -> str:
-    """Find what was rolled out last; where the status is lost, the lowest ordinal tells.
+    """Find the revision that was rolled out last; without a status the lowest ordinal decides.
 
-    Updates come from above, so the lowest replica is the last to get one.
+    Rolling updates go from the highest ordinal down, so the lowest replica is updated last.
     """
     if owner.status.current_revision in known:
         return owner.status.current_revision
     for replica in replicas:
-        for half in replica.halves:
-            if domain.revision_of(half) in known:
-                return domain.revision_of(half)
+        for obj in replica.objects:
+            if revision_of(obj) in known:
+                return revision_of(obj)
     return update
 
 
 def _collisions_of(owner: ManagedSeedSet, data: Raw, name: str) -> int:
-    """Tell from a revision's name how many others of the same content were taken before it."""
+    """Return the collision count that the name of a revision was rendered with."""
     for count in range(_MOST_COLLISIONS):
         if rollout.revision_name(owner.name, data, count) == name:
             return count
@@ -143,14 +153,12 @@ def _collisions_of(owner: ManagedSeedSet, data: Raw, name: str) -> int:
 
 
 def _body(owner: ManagedSeedSet, name: str, number: int, data: Raw) -> Draft:
-    labels = dict(owner.spec.template.metadata.labels)
-    return {
-        "metadata": {
-            "name": name,
-            "namespace": owner.namespace,
-            "labels": labels,
-            "ownerReferences": [owner_reference(owner)],
-        },
-        "data": data,
-        "revision": number,
+    metadata: Draft = {
+        "name": name,
+        "namespace": owner.namespace,
+        "labels": dict(owner.spec.template.metadata.labels),
+        "ownerReferences": [owner_reference(owner)],
     }
+    if cause := owner.metadata.annotations.get(names.CHANGE_CAUSE):
+        metadata["annotations"] = {names.CHANGE_CAUSE: cause}
+    return {"metadata": metadata, "data": data, "revision": number}

@@ -1,20 +1,26 @@
-"""What a set tells about itself: counters, revisions, the pending replica and conditions."""
+"""The status of a set: counters, revisions, the pending replica and conditions."""
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from webhook.api import conditions, names
+from webhook.api import names
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.api.meta import Draft
-from webhook.api.patches import merge_diff
-from webhook.api.timestamps import format_time
 from webhook.controllers.managedseedset import scaling
 from webhook.controllers.managedseedset.observation import Observation
-from webhook.controllers.managedseedset.work import Work
-from webhook.domain import scalein
-from webhook.domain.replicas import Replica, Stage
-from webhook.runtime.actions import Patch, Refusal
+from webhook.controllers.managedseedset.plan_draft import PlanDraft
+from webhook.controllers.status_patch import (
+    ConditionDraft,
+    describe_refusal,
+    patch_status,
+    set_conditions,
+)
+from webhook.domain.sets import rollout, scale_in
+from webhook.domain.sets.replicas import Replica, Stage
+from webhook.kube import conditions
+from webhook.kube.meta import Draft
+from webhook.kube.timestamps import format_time
+from webhook.runtime.actions import Patch, WriteRefusal
 
 _KIND: Final = kind_of_model(ManagedSeedSet)
 _REASONS: Final = {
@@ -29,38 +35,37 @@ _REASONS: Final = {
 }
 
 
-class _Said(NamedTuple):
-    """One condition."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-
-
-def write(view: Observation, work: Work, refusal: Refusal | None = None) -> Iterator[Patch]:
-    """Write what has changed of the status; nothing if it says all that already."""
-    owner = view.owner
+def write(
+    view: Observation, draft: PlanDraft, refusal: WriteRefusal | None = None
+) -> Iterator[Patch]:
+    """Patch what changed in the status, if anything."""
     old: Draft = view.raw.get("status") or {}
     new: Draft = {**old, **_counters(view), "pendingReplica": _pending(view, old)}
-    told: list[Draft] = [dict(each) for each in old.get("conditions") or ()]
-    progress = _refused(refusal) if refusal is not None else _progressing(view, work)
-    for said in (_available(view), progress, _blocked(work)):
-        conditions.set(
-            told, said.type, said.status, reason=said.reason, message=said.message, now=view.now
-        )
-    new["conditions"] = told
-    if change := merge_diff(old, new):
-        # A refused plan may have written the set before; nobody else writes its status.
-        version = owner.resource_version if refusal is None else ""
-        yield Patch(_KIND, owner.key, {"status": change}, owner.uid, version, "status")
+    progress = _refused(refusal) if refusal is not None else _progressing(view, draft)
+    drafts = (_available(view), progress, _blocked(draft))
+    new["conditions"] = set_conditions(old, drafts, view.now)
+    # A refused plan may have written the set before the write that was refused.
+    yield from patch_status(_KIND, view.owner, old, new, any_version=refusal is not None)
+
+
+def announce(view: Observation, draft: PlanDraft) -> Iterator[Patch]:
+    """Report that a rollout starts before its first write, unless that is reported already.
+
+    If it is undone at once, the status shows that replicas may have to be updated back.
+    """
+    is_reported = view.owner.status.update_revision == view.revisions.update
+    if draft.updates and not (is_reported and rollout.is_progressing(view.owner)):
+        yield from write(view, draft)
 
 
 def has_rolled_out(view: Observation) -> bool:
-    """Tell whether every replica has the present templates, acted on, and serves."""
+    """Return whether every replica is reconciled with the present templates and ready.
+
+    A health label alone does not count: it may be older than the update.
+    """
     revision = view.revisions.update
     return len(view.living) == view.target and all(
-        replica.is_at(revision) and replica.is_settled for replica in view.living
+        replica.is_at(revision) and replica.is_stable for replica in view.living
     )
 
 
@@ -84,7 +89,7 @@ def _counters(view: Observation) -> Draft:
 
 
 def _pending(view: Observation, old: Draft) -> Draft | None:
-    """Name the lowest ordinal in flight; since when it waits for the same thing is kept."""
+    """Report the lowest replica in flight, and since when it waits for the same reason."""
     if not view.in_flight:
         return None
     replica = view.in_flight[0]
@@ -101,66 +106,71 @@ def _reason(replica: Replica) -> str:
     if replica.has_failed and replica.shoot is not None:
         return "ShootDeleteFailed" if replica.shoot.is_deleting else "ShootReconcileFailed"
     stage = replica.stage
-    if replica.is_leaving and not replica.is_deleting:
+    if replica.is_scaling_in and not replica.is_deleting:
         return "ManagedSeedDeleting" if replica.managed_seed is not None else "ShootDeleting"
     if stage is not Stage.MANAGED_SEED_REGISTERED:
         return _REASONS[stage]
     return "ShootNotHealthy" if replica.is_seed_ready else "SeedNotReady"
 
 
-def _available(view: Observation) -> _Said:
+def _available(view: Observation) -> ConditionDraft:
     ready = sum(replica.is_ready for replica in view.living)
     message = f"{ready} of {view.target} replicas are ready"
     if ready >= view.target:
-        return _Said(names.AVAILABLE, conditions.TRUE, "ReplicasReady", message)
-    return _Said(names.AVAILABLE, conditions.FALSE, "ReplicasNotReady", message)
+        return ConditionDraft(names.AVAILABLE, conditions.TRUE, "ReplicasReady", message)
+    return ConditionDraft(names.AVAILABLE, conditions.FALSE, "ReplicasNotReady", message)
 
 
-def _progressing(view: Observation, work: Work) -> _Said:
+def _progressing(view: Observation, draft: PlanDraft) -> ConditionDraft:
     for replica in view.replicas:
         if scaling.is_given_up(replica, view):
             message = f"Shoot {replica.name} failed {replica.retries + 1} times, see its status"
-            return _Said(names.PROGRESSING, conditions.FALSE, "ReplicaFailed", message)
+            return ConditionDraft(names.PROGRESSING, conditions.FALSE, "ReplicaFailed", message)
     if view.in_flight:
         listed = ", ".join(f"{each.name}: {_reason(each)}" for each in view.in_flight)
-        return _Said(names.PROGRESSING, conditions.TRUE, "Scaling", f"waiting for {listed}")
+        return ConditionDraft(
+            names.PROGRESSING, conditions.TRUE, "Scaling", f"waiting for {listed}"
+        )
     behind = [each for each in view.living if not each.is_at(view.revisions.update)]
-    if work.waits_for is not None:
-        wait = work.waits_for
+    if draft.waits_for is not None:
+        wait = draft.waits_for
         stuck = wait.reason in ("HostedShootsUnready", "ShootReconcileFailed")
         status = conditions.FALSE if stuck else conditions.TRUE
-        return _Said(names.PROGRESSING, status, wait.reason, wait.message)
+        return ConditionDraft(names.PROGRESSING, status, wait.reason, wait.message)
     if behind and view.settings.paused:
         message = f"{len(behind)} replicas wait until the set is resumed (spec.paused)"
-        return _Said(names.PROGRESSING, conditions.FALSE, "Paused", message)
+        return ConditionDraft(names.PROGRESSING, conditions.FALSE, "Paused", message)
     if behind and all(each.ordinal < view.settings.partition for each in behind):
         held = f"{len(behind)} replicas below partition {view.settings.partition} are held back"
-        return _Said(names.PROGRESSING, conditions.TRUE, "PartitionReached", held)
+        return ConditionDraft(names.PROGRESSING, conditions.TRUE, "PartitionReached", held)
     if behind:
         message = f"{len(behind)} replicas are to be updated"
-        return _Said(names.PROGRESSING, conditions.TRUE, "Updating", message)
-    message = f"all replicas have revision {view.revisions.update}"
-    return _Said(names.PROGRESSING, conditions.TRUE, "Complete", message)
+        return ConditionDraft(names.PROGRESSING, conditions.TRUE, "Updating", message)
+    known = view.revisions
+    unsettled = [each.name for each in view.living if not each.is_stable]
+    if unsettled and not rollout.has_ended(view.owner, known.current, known.update):
+        message = f"waiting for {', '.join(unsettled)} to become ready"
+        return ConditionDraft(names.PROGRESSING, conditions.TRUE, "Updating", message)
+    message = f"all replicas have revision {known.update}"
+    return ConditionDraft(names.PROGRESSING, conditions.TRUE, rollout.COMPLETE, message)
 
 
-def _refused(refusal: Refusal) -> _Said:
-    """Tell which fields of the template the API server does not take."""
-    told = [f"{cause.get('field')}: {cause.get('message')}" for cause in refusal.causes]
+def _refused(refusal: WriteRefusal) -> ConditionDraft:
     what = f"{refusal.action.kind.name} {refusal.action.key.name}"
-    message = f"{what} was refused: {'; '.join(told) or refusal.message}"
-    return _Said(names.PROGRESSING, conditions.FALSE, "TemplateRefused", message)
+    message = f"{what} was refused: {describe_refusal(refusal)}"
+    return ConditionDraft(names.PROGRESSING, conditions.FALSE, "TemplateRefused", message)
 
 
-def _blocked(work: Work) -> _Said:
-    if not work.blocked:
-        message = "no replica that should go has to stay"
-        return _Said(names.SCALE_IN_BLOCKED, conditions.FALSE, "NothingBlocked", message)
-    message = f"cannot go yet: {scalein.tell(work.blocked)}"
-    return _Said(names.SCALE_IN_BLOCKED, conditions.TRUE, "ReplicasNeeded", message)
+def _blocked(draft: PlanDraft) -> ConditionDraft:
+    if not draft.blocked:
+        message = "no replica is kept from being removed"
+        return ConditionDraft(names.SCALE_IN_BLOCKED, conditions.FALSE, "NothingBlocked", message)
+    message = f"cannot be removed yet: {scale_in.describe_blocked(draft.blocked)}"
+    return ConditionDraft(names.SCALE_IN_BLOCKED, conditions.TRUE, "ReplicasNeeded", message)
 
 
 def _selector_text(raw: Draft) -> str:
-    """Write the selector as kubectl does, for the scale subresource."""
+    """Format the selector as kubectl does, for the scale subresource."""
     selector: dict[str, Any] = (raw.get("spec") or {}).get("selector") or {}
     terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
     for term in selector.get("matchExpressions") or ():

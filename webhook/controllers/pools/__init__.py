@@ -1,5 +1,6 @@
-"""Worker pools: their fields, their records, zones without resources, minimums, nudges.
+"""POOLS: worker pools whose zones share permits: fields, records, minimums and nudges.
 
-Plans only: rules are `domain.pools`, `domain.permits` and `domain.troubles`; permits themselves are
-taken at admission, and machines by machine-controller-manager.
+`fields` fills in the pool's fields and creates its record, `records` updates the record with
+`minimum` and `scale_ups`, `nudges` triggers machine-controller-manager, and `shoot_clusters` reads
+shoots' own clusters. The rules are in `domain.pools`; permits are granted at admission.
 """

@@ -1,40 +1,40 @@
-"""The rows of worker pools in the table of controllers."""
+"""The controllers of worker pools."""
 
 from typing import Final
 
 from webhook.api.core import CustomResourceDefinition, Namespace
 from webhook.api.extensions import Cluster, Worker
 from webhook.api.machines import Machine, MachineDeployment, MachineSet
-from webhook.api.poolobjects import PoolObject
-from webhook.controllers.pools import care, fields, mapping, nudges
-from webhook.runtime.rows import Controller, Watch
+from webhook.api.pool_records import PoolRecordObject
+from webhook.controllers.pools import fields, mapping, nudges, records
+from webhook.runtime.controller import Controller, Watch
 
 RECORDS: Final = Controller(
     "pools.records",
-    PoolObject,
-    care.plan_record,
+    PoolRecordObject,
+    records.plan_record,
     (
-        Watch(MachineDeployment, mapping.its_records),
-        Watch(MachineSet, mapping.its_records),
-        Watch(Machine, mapping.its_records),
+        Watch(MachineDeployment, mapping.to_records),
+        Watch(MachineSet, mapping.to_records),
+        Watch(Machine, mapping.to_records),
     ),
     reads=(Cluster,),
+    inputs=("backed_off",),
 )
-"""Fed by `pools.shoots`, where the kubeconfigs of shoots are given."""
 
 POOLS: Final = (
     Controller(
         "pools.fields",
         MachineDeployment,
         fields.plan_fields,
-        (Watch(Worker, mapping.its_deployments), Watch(Cluster, mapping.named_deployments)),
-        reads=(CustomResourceDefinition, PoolObject),
+        (Watch(Worker, mapping.to_deployments), Watch(Cluster, mapping.to_deployments_of_cluster)),
+        reads=(CustomResourceDefinition, PoolRecordObject),
     ),
     Controller(
         "pools.namespace",
         Namespace,
         fields.plan_namespace,
-        (Watch(MachineDeployment, mapping.its_namespace),),
+        (Watch(MachineDeployment, mapping.to_namespace),),
     ),
     RECORDS,
     Controller(
@@ -42,10 +42,10 @@ POOLS: Final = (
         MachineDeployment,
         nudges.plan_nudge,
         (
-            Watch(MachineDeployment, mapping.its_deployments),
-            Watch(MachineSet, mapping.its_deployments),
-            Watch(Machine, mapping.its_deployments),
-            Watch(PoolObject, mapping.pools_of_record),
+            Watch(MachineDeployment, mapping.to_deployments),
+            Watch(MachineSet, mapping.to_deployments),
+            Watch(Machine, mapping.to_deployments),
+            Watch(PoolRecordObject, mapping.to_deployments_of_record),
         ),
     ),
 )

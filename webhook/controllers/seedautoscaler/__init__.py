@@ -1,6 +1,8 @@
-"""SeedAutoscalers: how many seeds a set has, by how full they are and by who waits.
+"""SEEDAUTOSCALERS: scales a set of seeds by their utilization and by pending shoots.
 
-`demand` finds the shoots that a new seed would help, `metrics` measures the seeds there are,
-`memory` keeps what windows and rates look back at in the object itself, `cordon` lets seeds
-drain, and `plan` decides. Numbers come from our own sums, or from `prometheus`, which samples.
+`demand` finds the pending shoots that a new seed would help, `measurement` measures the seeds,
+`status_history` keeps what stabilization windows and rates need in the object's status, `cordon`
+drains seeds and releases them, `observation` puts this together, `plan` decides and `report` writes
+the status. `prometheus` samples metrics that the settings name a query for,
+and `collector` exports metrics; everything else is pure.
 """

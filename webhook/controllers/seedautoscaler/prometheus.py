@@ -1,4 +1,4 @@
-"""Sample what seeds use from a Prometheus, for resources that the settings name a query for."""
+"""Samples the use of seeds from Prometheus, for resources with a query in the settings."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -8,41 +8,41 @@ from typing import Any, Final
 import aiohttp
 
 from webhook.domain.options import SeedsOptions
-from webhook.runtime.clock import Clock
+from webhook.kube.clock import Clock
 
 logger = logging.getLogger(__name__)
 
 LABEL: Final = "seed"
 FRESH_SECONDS: Final = 300.0
-"""Older values are no values: better not to scale than by what was."""
+"""Older samples do not count: not scaling is better than scaling by outdated values."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=10)
 
 
 class Prometheus:
-    """Asks at intervals and remembers the last answers."""
+    """Queries Prometheus at intervals and keeps the last samples."""
 
     def __init__(self, options: Callable[[], SeedsOptions], clock: Clock) -> None:
         self._options = options
         self._clock = clock
-        self._answers: dict[str, tuple[float, Mapping[str, Decimal]]] = {}
+        self._samples: dict[str, tuple[float, Mapping[str, Decimal]]] = {}
 
     def latest(self, resource: str) -> Mapping[str, Decimal] | None:
-        """Give the use of a resource by seed; None if the last answer is too old."""
-        known = self._answers.get(resource)
+        """Return the use of a resource by seed; None if the last sample is too old."""
+        known = self._samples.get(resource)
         if known is None or self._clock.monotonic() - known[0] > FRESH_SECONDS:
             return None
         return known[1]
 
     async def run(self) -> None:
-        """Ask for ever; without queries there is nothing to ask."""
+        """Run all queries at intervals until cancelled."""
         async with aiohttp.ClientSession(timeout=_TIMEOUT) as session:
             while True:
                 options = self._options()
                 for resource, query in options.queries.items():
-                    await self._ask(session, options.prometheus, resource, query)
+                    await self._query(session, options.prometheus, resource, query)
                 await self._clock.sleep(options.autoscaler_seconds)
 
-    async def _ask(
+    async def _query(
         self, session: aiohttp.ClientSession, server: str, resource: str, query: str
     ) -> None:
         url = f"{server.rstrip('/')}/api/v1/query"
@@ -54,17 +54,17 @@ class Prometheus:
             fields = {"resource": resource, "error": str(error) or type(error).__name__}
             logger.warning("could not sample a resource of seeds", extra=fields)
             return
-        self._answers[resource] = (self._clock.monotonic(), found)
+        self._samples[resource] = (self._clock.monotonic(), found)
 
 
-def read(answer: Any) -> Mapping[str, Decimal]:
-    """Read an instant vector: one value for each seed; raises ValueError if it is none."""
+def read(body: Any) -> Mapping[str, Decimal]:
+    """Parse an instant vector with one value for each seed; raises ValueError otherwise."""
     try:
-        if answer["status"] != "success" or answer["data"]["resultType"] != "vector":
+        if body["status"] != "success" or body["data"]["resultType"] != "vector":
             raise ValueError("the query must give an instant vector")
         values = {
             sample["metric"][LABEL]: Decimal(sample["value"][1])
-            for sample in answer["data"]["result"]
+            for sample in body["data"]["result"]
         }
     except (KeyError, TypeError, IndexError, InvalidOperation) as error:
         raise ValueError(f"each value needs a label {LABEL!r}: {error}") from error

@@ -1,0 +1,1 @@
+"""REGIONCONFIG: warns about region ConfigMaps that cannot be parsed."""

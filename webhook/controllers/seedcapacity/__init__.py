@@ -1,0 +1,1 @@
+"""SEEDCAPACITY: writes capacity and allocatable of seeds, and exports them as metrics."""

@@ -1,0 +1,1 @@
+"""SHOOTSREADY: reports how many shoots of a managed seed are ready, in condition ShootsReady."""
