@@ -1,4 +1,4 @@
-"""Which namespace a caller may see and scale: the one that its certificate names."""
+"""The namespace that a caller may read and scale: the one that its certificate names."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -8,21 +8,23 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 GROUP: Final = "espalier:nodegroups"
-"""The organization of client certificates whose common name is a namespace."""
+"""The organization of the client certificates; their common name is the namespace. A certificate of
+the same authority for a user who is named like a namespace gives no access. A prefix of the common
+name would not fit into its 64 characters."""
 
 _PEM: Final = "x509_pem_cert"
 
 
 def namespace_of(auth: Mapping[str, Iterable[bytes]]) -> str:
-    """Read the namespace from what gRPC knows of a caller; empty if it names none."""
+    """Return the namespace of a caller from gRPC's auth context; empty if there is none."""
     for certificate in auth.get(_PEM, ()):
-        return named_by(certificate)
+        return namespace_in_certificate(certificate)
     return ""
 
 
 @lru_cache(maxsize=4096)
-def named_by(certificate: bytes) -> str:
-    """Read the namespace that a client certificate names; empty if it was made for another use."""
+def namespace_in_certificate(certificate: bytes) -> str:
+    """Return the namespace that a client certificate names; empty if it has another use."""
     try:
         subject = x509.load_pem_x509_certificate(certificate).subject
     except ValueError:

@@ -1,8 +1,8 @@
-"""What is measured about node groups and about the calls that ask for them."""
+"""Metrics of node groups and of the calls of autoscalers."""
 
 import time
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily
@@ -11,22 +11,13 @@ from typing_extensions import override
 
 from webhook.api.machines import MachineDeployment
 from webhook.nodegroups.views import Views
-from webhook.state.snapshot import Snapshot
+from webhook.state.views import CacheReader
 
 _BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 3)
 
 
-class Cached(Protocol):
-    """The part of the cache that names the namespaces."""
-
-    @property
-    def synced(self) -> bool: ...
-
-    def snapshot(self) -> Snapshot: ...
-
-
 class GroupMetrics:
-    """Counts calls, and what increases were granted."""
+    """Counts calls, and the nodes that increases requested and got."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._calls = Counter(
@@ -47,44 +38,39 @@ class GroupMetrics:
         )
         self._granted = Counter(
             "espalier_nodegroups_nodes_granted",
-            "nodes that increases got; the rest would have passed a maximum",
+            "nodes that increases got, at once or at the next refresh",
             registry=registry,
         )
 
-    def begin(self) -> float:
-        """Start to measure a call."""
-        return time.perf_counter()
+    def for_method(self, method: str) -> "MethodMetrics":
+        """Return the metrics of one method."""
+        return MethodMetrics(method, self._calls, self._seconds)
 
-    def tally(self, method: str) -> "Tally":
-        """Give what counts the calls of one method."""
-        return Tally(method, self._calls, self._seconds)
-
-    def granted(self, asked: int, granted: int) -> None:
-        """Count what an increase asked for and what it got."""
+    def record_increase(self, asked: int, granted: int) -> None:
+        """Count the nodes that an increase requested and got."""
         self._asked.inc(asked)
         self._granted.inc(granted)
 
 
-class Tally:
+class MethodMetrics:
     """Counts the calls of one method."""
 
     def __init__(self, method: str, calls: Counter, seconds: Histogram) -> None:
         self._method = method
         self._calls = calls
-        self._well = calls.labels(method, "OK")
+        self._ok = calls.labels(method, "OK")
         self._seconds = seconds.labels(method)
 
-    def note(self, code: str, started: float) -> None:
-        """Count a call that has ended."""
-        well = code == "OK"
-        (self._well if well else self._calls.labels(self._method, code)).inc()
+    def record_call(self, code: str, started: float) -> None:
+        """Count a call that has ended; `started` is a time of `time.perf_counter`."""
+        (self._ok if code == "OK" else self._calls.labels(self._method, code)).inc()
         self._seconds.observe(time.perf_counter() - started)
 
 
 class GroupCollector(Collector):
-    """Tells the numbers of every group when somebody asks for them."""
+    """Collects the sizes and states of all groups at each scrape."""
 
-    def __init__(self, cache: Cached, views: Views) -> None:
+    def __init__(self, cache: CacheReader, views: Views) -> None:
         self._cache = cache
         self._views = views
 
@@ -109,7 +95,7 @@ class GroupCollector(Collector):
                 families["ready"].add_metric(where, group.ready)
                 families["minimum"].add_metric(where, group.bounds.minimum)
                 families["maximum"].add_metric(where, group.bounds.maximum)
-                families["bad"].add_metric(where, group.standing == "bad")
+                families["bad"].add_metric(where, group.health == "bad")
                 families["rolling"].add_metric(where, group.is_rolling)
         return families.values()
 

@@ -1,55 +1,50 @@
-"""Take what admission decides to give: permits for machine sets, room for MachineDeployments.
+"""Grants what admission decides: permits for MachineSets, sizes for MachineDeployments.
 
-Sets and deployments are read live, not from memory. A cache that lags by a second could show less
-than there is, and these writes are few: only changes of a size in an adaptive pool come here.
+Sets and deployments are read live: a cache that lags by a second could miss machines. The reads
+are few, because only changes of a size in an adaptive pool need a grant.
 """
 
 import logging
 from collections.abc import Mapping
 from functools import partial
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from webhook.admission.decision import Grant
 from webhook.api.decode import decode
 from webhook.api.kinds import kind_of_model
 from webhook.api.machines import Machine, MachineDeployment, MachineSet
-from webhook.api.meta import Object
-from webhook.api.versions import ordinal
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError
 from webhook.cluster.requests import Selection
-from webhook.domain import fleets, machines, permits, poolrecord, pools
-from webhook.domain.permits import Wish
-from webhook.domain.poolrecord import Record
-from webhook.domain.pools import Pool
-from webhook.nodegroups.record import BusyError, Records
-from webhook.runtime.clock import Clock, within
+from webhook.domain.pools import discovery, machine_sets, machines, permits, pool_record
+from webhook.domain.pools.discovery import Pool
+from webhook.domain.pools.permits import SizeRequest
+from webhook.domain.pools.pool_record import PoolRecord
+from webhook.kube.clock import Clock, within
+from webhook.kube.meta import Object
+from webhook.kube.resource_versions import ordinal
+from webhook.nodegroups.records import PoolRecordContendedError, PoolRecords
 from webhook.state.snapshot import Snapshot
+from webhook.state.views import CacheReader
 
 logger = logging.getLogger(__name__)
 
 SECONDS: Final = 2.0
-"""How long an admission may take for it; whoever asked gets what is there otherwise."""
+"""How long a grant may take in an admission; after that the size stays as it is."""
 
 T = TypeVar("T", bound=Object)
 
 _SET: Final = MachineSet.__name__
-_LOOKS: Final = 10
+_CACHE_POLLS: Final = 10
 _PAUSE: Final = 0.03
 
 
-class Showing(Protocol):
-    """Whoever shows memory as it is now."""
-
-    def snapshot(self) -> Snapshot: ...
+class StaleReadError(Exception):
+    """The live read is older than the MachineSets that the pool record has taken into account."""
 
 
-class OutdatedError(Exception):
-    """What was read is older than what the record of the pool takes for granted."""
-
-
-class _Seen(NamedTuple):
-    """A pool as the API server has it."""
+class _LivePool(NamedTuple):
+    """A pool as the API server returned it."""
 
     pool: Pool
     deployments: Mapping[str, MachineDeployment]
@@ -57,120 +52,130 @@ class _Seen(NamedTuple):
     version: str
 
 
-class Granter:
-    """Takes grants for one process."""
+class PoolGranter:
+    """Records grants in the pool record, and returns the granted sizes."""
 
-    def __init__(self, client: Client, cache: Showing, records: Records, clock: Clock) -> None:
+    def __init__(
+        self, client: Client, cache: CacheReader, records: PoolRecords, clock: Clock
+    ) -> None:
         self._client = client
         self._cache = cache
         self._records = records
         self._clock = clock
 
     async def take(self, grant: Grant, *, dry_run: bool) -> int:
-        """Give the size that was got, at worst the one that is there."""
+        """Return the granted size; the present one if the grant fails."""
         try:
             async with within(self._clock, SECONDS):
                 return await self._take(grant, dry_run=dry_run)
-        except (TimeoutError, ApiError, BusyError) as error:
-            said = str(error) or f"no answer within {SECONDS:g} seconds"
-            fields = {"pool": grant.pool.name, "deployment": grant.deployment, "error": said}
-            logger.warning("could not ask the pool for room", extra=fields)
+        except (TimeoutError, ApiError, PoolRecordContendedError) as error:
+            reason = str(error) or f"no answer within {SECONDS:g} seconds"
+            fields = {"pool": grant.pool.name, "deployment": grant.deployment, "error": reason}
+            logger.warning("could not grant a size", extra=fields)
             return grant.old
 
     async def _take(self, grant: Grant, *, dry_run: bool) -> int:
         while True:
-            seen = await self._look(grant)
-            if seen is None:
+            live = await self._read_live(grant)
+            if live is None:
                 return grant.size
-            await self._catch_up(seen)
-            decide = partial(self._decide, grant, seen)
+            await self._wait_for_cache(live)
+            decide = partial(self._decide, grant, live)
             try:
                 if dry_run:
-                    return decide(await self._records.read(seen.pool.key, SECONDS))[1]
-                return await self._records.change(seen.pool.key, decide, SECONDS)
-            except OutdatedError:
+                    return decide(await self._records.read(live.pool.key, SECONDS))[1]
+                return await self._records.change(live.pool.key, decide, SECONDS)
+            except StaleReadError:
                 continue
 
-    async def _catch_up(self, seen: _Seen) -> None:
-        """Give memory a moment to show the machines that are reported to serve.
+    async def _wait_for_cache(self, live: _LivePool) -> None:
+        """Wait a moment for the cache to show the machines that are reported available.
 
-        Whoever is refused for what we have not seen yet would have to be woken again.
+        A controller whose write is refused because of a lagging cache would have to be triggered
+        again.
         """
-        for _ in range(_LOOKS):
+        for _ in range(_CACHE_POLLS):
             snapshot = self._cache.snapshot()
-            if not any(_is_ahead(owned, snapshot) for owned in seen.sets):
+            if not any(_is_ahead_of(owned, snapshot) for owned in live.sets):
                 return
             await self._clock.sleep(_PAUSE)
 
-    def _decide(self, grant: Grant, seen: _Seen, record: Record) -> tuple[Record, int]:
-        if ordinal(record.seen_through.get(_SET, "")) > ordinal(seen.version):
-            raise OutdatedError
+    def _decide(self, grant: Grant, live: _LivePool, record: PoolRecord) -> tuple[PoolRecord, int]:
+        if ordinal(record.seen_through.get(_SET, "")) > ordinal(live.version):
+            raise StaleReadError
         if grant.uid:
-            return self._permit(record, grant, seen)
-        return self._make_room(record, grant, seen)
+            return self._grant_permit(record, grant, live)
+        return self._grant_size(record, grant, live)
 
-    def _permit(self, record: Record, grant: Grant, seen: _Seen) -> tuple[Record, int]:
+    def _grant_permit(
+        self, record: PoolRecord, grant: Grant, live: _LivePool
+    ) -> tuple[PoolRecord, int]:
         snapshot = self._cache.snapshot()
         now = snapshot.taken_at
-        settled = fleets.settle(record, seen.sets, now)
-        zones = fleets.zones(
-            seen.pool, seen.sets, lambda owned: snapshot.children(Machine, owned), settled, now
+        current = machine_sets.drop_fulfilled_grants(record, live.sets, now)
+        zones = machine_sets.count_zones(
+            live.pool, live.sets, lambda owned: snapshot.children(Machine, owned), current, now
         )
-        wish = Wish(grant.deployment, grant.uid, grant.old, grant.size)
-        answer = permits.judge(seen.pool.permits, zones, fleets.granted(settled), wish)
-        if answer.is_permit:
-            granted = poolrecord.grant(settled, grant.uid, grant.deployment, answer.size, now)
-            return granted, answer.size
+        request = SizeRequest(grant.deployment, grant.uid, grant.old, grant.size)
+        permitted = permits.permit_size(
+            live.pool.permits, zones, machine_sets.granted_sizes(current), request
+        )
+        if permitted.is_permit:
+            granted = pool_record.add_grant(
+                current, grant.uid, grant.deployment, permitted.size, now
+            )
+            return granted, permitted.size
         if grant.uid in record.grants:
-            return poolrecord.drop_grants(settled, [grant.uid]), answer.size
-        return record, answer.size
+            return pool_record.drop_grants(current, [grant.uid]), permitted.size
+        return record, permitted.size
 
-    def _make_room(self, record: Record, grant: Grant, seen: _Seen) -> tuple[Record, int]:
-        settled = poolrecord.settle(record, seen.deployments.get)
-        own = seen.pool.zone(grant.deployment)
-        used = poolrecord.used(seen.pool, settled)
-        besides = used - (poolrecord.size_of(own, settled) if own is not None else 0)
-        size = max(grant.old, min(grant.size, seen.pool.maximum - besides))
+    def _grant_size(
+        self, record: PoolRecord, grant: Grant, live: _LivePool
+    ) -> tuple[PoolRecord, int]:
+        # Increases by others are recorded, too: two users who scale two zones at once meet here.
+        current = pool_record.drop_observed_targets(record, live.deployments.get)
+        own = live.pool.zone(grant.deployment)
+        used = pool_record.committed_size(live.pool, current)
+        others = used - (pool_record.size_of(own, current) if own is not None else 0)
+        size = max(grant.old, min(grant.size, live.pool.maximum - others))
         if size == grant.old:
             return record, size
         now = self._clock.now()
-        return poolrecord.aim(settled, grant.deployment, size, grant.version, now), size
+        return pool_record.add_target(current, grant.deployment, size, grant.version, now), size
 
-    async def _look(self, grant: Grant) -> _Seen | None:
-        """Read the pool; None where nobody counts its machines any more."""
+    async def _read_live(self, grant: Grant) -> _LivePool | None:
+        """Read the pool; None if it needs no grants any more."""
         deployments, _ = await self._list(MachineDeployment, grant.pool.namespace)
         sets, version = await self._list(MachineSet, grant.pool.namespace)
         pool = self._find(grant, deployments)
         named = {each.name: each for each in deployments}
         if pool is None or not pool.is_adaptive:
             return None
-        if grant.uid and not fleets.is_counted(named[grant.deployment]):
+        if grant.uid and not machine_sets.has_permits(named[grant.deployment]):
             return None
-        return _Seen(pool, named, tuple(sets), version)
+        return _LivePool(pool, named, tuple(sets), version)
 
     def _find(self, grant: Grant, deployments: list[MachineDeployment]) -> Pool | None:
-        """Find the pool of a set by its zone; a zone that is being made is in none yet."""
-        specs = pools.discoveries(self._cache.snapshot().options.nodegroups.discovery)
-        found, _ = pools.discover(deployments, specs)
+        """Find the pool by the deployment; a deployment that is being created is in none yet."""
+        specs = discovery.discoveries(self._cache.snapshot().options.nodegroups.discovery)
+        found, _ = discovery.discover(deployments, specs)
         for pool in found:
-            known = pool.zone(grant.deployment) is not None
-            if known or (not grant.uid and pool.key == grant.pool):
+            has_zone = pool.zone(grant.deployment) is not None
+            if has_zone or (not grant.uid and pool.key == grant.pool):
                 return pool
         return None
 
     async def _list(self, model: type[T], namespace: str) -> tuple[list[T], str]:
         selection = Selection(kind_of_model(model), namespace)
         found: list[T] = []
-        token = ""
-        while True:
-            page = await self._client.page(selection, token)
-            found.extend(decode(model, bytes(item)) for item in page.items)
-            if not page.token:
-                return found, page.version
-            token = page.token
+        version = ""
+        async for page in self._client.pages(selection):
+            found.extend(decode(model, item) for item in page.items)
+            version = page.version
+        return found, version
 
 
-def _is_ahead(owned: MachineSet, snapshot: Snapshot) -> bool:
-    """Tell whether the API server knows of more machines that serve than memory does."""
-    serving = sum(machines.is_available(each) for each in snapshot.children(Machine, owned))
-    return serving < min(owned.status.available_replicas, owned.spec.replicas)
+def _is_ahead_of(owned: MachineSet, snapshot: Snapshot) -> bool:
+    """Return whether a live MachineSet has more available machines than the cache shows."""
+    available = sum(machines.is_available(each) for each in snapshot.children(Machine, owned))
+    return available < min(owned.status.available_replicas, owned.spec.replicas)

@@ -1,5 +1,6 @@
-"""The gRPC server: who calls, what they call, and which code an error becomes."""
+"""The gRPC server: authenticates callers, dispatches methods, maps errors to status codes."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -9,19 +10,19 @@ from grpc.aio import ServicerContext
 
 from webhook.cluster.cache import NotSyncedError
 from webhook.cluster.errors import ApiError
-from webhook.domain.lowering import ForeignNodeError, RollingError
-from webhook.nodegroups import provider_pb2 as wire
-from webhook.nodegroups.catchup import NotCaughtUpError
+from webhook.domain.pools.scale_down import ForeignNodeError, RollingError
+from webhook.nodegroups import provider_pb2
+from webhook.nodegroups.catchup import CacheLagError
+from webhook.nodegroups.deployments import NodeGroupNotFoundError
 from webhook.nodegroups.identity import namespace_of
 from webhook.nodegroups.metrics import GroupMetrics
-from webhook.nodegroups.provider import Caller, Provider, Refusal
-from webhook.nodegroups.resizing import GoneError
+from webhook.nodegroups.provider import Caller, Provider, ProviderError
 from webhook.tls.authority import KeyPair
 
 Method: TypeAlias = Callable[[Provider, Caller, Any], Awaitable[Any]]
 Context: TypeAlias = ServicerContext[Any, Any]
 
-SERVICE: Final = wire.DESCRIPTOR.services_by_name["CloudProvider"].full_name
+SERVICE: Final = provider_pb2.DESCRIPTOR.services_by_name["CloudProvider"].full_name
 
 METHODS: Final[Mapping[str, Method]] = {
     "Refresh": Provider.refresh,
@@ -40,127 +41,130 @@ METHODS: Final[Mapping[str, Method]] = {
     "PricingNodePrice": Provider.price,
     "PricingPodPrice": Provider.price,
 }
-"""Every method of the service, and what answers it."""
+"""Every method of the service, and the function that answers it."""
 
 CODES: Final[Mapping[type[Exception], grpc.StatusCode]] = {
     NotSyncedError: grpc.StatusCode.UNAVAILABLE,
-    NotCaughtUpError: grpc.StatusCode.UNAVAILABLE,
+    CacheLagError: grpc.StatusCode.UNAVAILABLE,
     ApiError: grpc.StatusCode.UNAVAILABLE,
-    GoneError: grpc.StatusCode.NOT_FOUND,
+    NodeGroupNotFoundError: grpc.StatusCode.NOT_FOUND,
     ForeignNodeError: grpc.StatusCode.INVALID_ARGUMENT,
     RollingError: grpc.StatusCode.FAILED_PRECONDITION,
 }
-"""What becomes of an error that a call ends with; any other is a bug, and UNKNOWN."""
+"""Status codes of expected errors; any other error is a bug, and UNKNOWN."""
 
-_EXPECTED: Final[tuple[type[Exception], ...]] = (Refusal, *CODES)
-_STRANGER: Final = (
+_EXPECTED: Final[tuple[type[Exception], ...]] = (ProviderError, *CODES)
+_NO_NAMESPACE: Final = (
     "the client certificate names no namespace:"
-    " make one with espalier certs create --nodegroups NAMESPACE"
+    " create one with espalier certs create --nodegroups NAMESPACE"
 )
 
 
-class Credentials(NamedTuple):
-    """What the server shows, and whose clients it lets in."""
+class ServingCredentials(NamedTuple):
+    """The serving certificate, and the CAs of accepted client certificates."""
 
     pair: KeyPair
     client_authorities: bytes
 
 
-class Listening(NamedTuple):
-    """Where and for whom to listen."""
+class ListenOptions(NamedTuple):
+    """The address to listen on, and who may connect."""
 
     host: str
     port: int
-    credentials: Callable[[], Credentials] | None
-    """Asked at every handshake, so that a renewed certificate is served at once."""
+    credentials: Callable[[], ServingCredentials] | None
+    """Called at every handshake, so that a renewed certificate takes effect at once."""
     insecure: str = ""
-    """Without credentials: the one namespace that every caller may see and scale."""
+    """Without credentials: the namespace that every caller may read and scale."""
     is_shared: bool = False
+    stop_seconds: float = 1.0
+    """How long calls in progress may take when the listener stops."""
     """Whether several processes listen on the same port."""
 
 
-class ListenError(Exception):
-    """A port that cannot be listened on."""
+class GrpcListenError(Exception):
+    """The address cannot be listened on."""
 
 
 @asynccontextmanager
 async def serving(
-    provider: Provider, metrics: GroupMetrics, where: Listening
+    provider: Provider, metrics: GroupMetrics, listen: ListenOptions
 ) -> AsyncIterator[int]:
-    """Serve while the block runs; gives the port."""
-    server = grpc.aio.server(options=[("grpc.so_reuseport", int(where.is_shared))])
-    server.add_generic_rpc_handlers((_handlers(provider, metrics, where.insecure),))
-    address = f"{where.host}:{where.port}"
+    """Serve while the block runs; yields the port."""
+    server = grpc.aio.server(options=[("grpc.so_reuseport", int(listen.is_shared))])
+    server.add_generic_rpc_handlers((_handlers(provider, metrics, listen.insecure),))
+    address = f"{listen.host}:{listen.port}"
     try:
-        if where.credentials is None:
+        if listen.credentials is None:
             port = server.add_insecure_port(address)
         else:
-            port = server.add_secure_port(address, _server_credentials(where.credentials))
+            port = server.add_secure_port(address, _server_credentials(listen.credentials))
     except RuntimeError as error:
-        raise ListenError(f"cannot listen on {address} for node groups") from error
+        raise GrpcListenError(f"cannot listen on {address} for node groups") from error
     await server.start()
     try:
         yield port
     finally:
-        await server.stop(grace=1.0)
+        await server.stop(grace=listen.stop_seconds)
 
 
 def _handlers(
     provider: Provider, metrics: GroupMetrics, insecure: str
 ) -> "grpc.GenericRpcHandler[Any, Any]":
-    service = wire.DESCRIPTOR.services_by_name["CloudProvider"]
+    service = provider_pb2.DESCRIPTOR.services_by_name["CloudProvider"]
     handlers = {}
     for name, method in METHODS.items():
-        request = getattr(wire, service.methods_by_name[name].input_type.name)
+        request = getattr(provider_pb2, service.methods_by_name[name].input_type.name)
         handlers[name] = grpc.unary_unary_rpc_method_handler(
-            _answering(provider, metrics, insecure, name, method),
+            _handler(provider, metrics, insecure, name, method),
             request_deserializer=request.FromString,
-            response_serializer=_serialized,
+            response_serializer=_serialize,
         )
     return grpc.method_handlers_generic_handler(SERVICE, handlers)
 
 
-def _serialized(message: Any) -> bytes:
+def _serialize(message: Any) -> bytes:
     data: bytes = message.SerializeToString()
     return data
 
 
-def _answering(
+def _handler(
     provider: Provider, metrics: GroupMetrics, insecure: str, name: str, method: Method
 ) -> Callable[[Any, Context], Awaitable[Any]]:
-    """Find out who calls, let the method answer, and count how that went."""
-    tally = metrics.tally(name)
+    """Make the handler of a method: it authenticates, calls the method and counts the result."""
+    method_metrics = metrics.for_method(name)
 
-    async def answer(request: Any, context: Context) -> Any:
-        started = metrics.begin()
+    async def handle(request: Any, context: Context) -> Any:
+        started = time.perf_counter()
         namespace = insecure or namespace_of(context.auth_context())
         if not namespace:
-            tally.note("PERMISSION_DENIED", started)
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, _STRANGER)
+            method_metrics.record_call("PERMISSION_DENIED", started)
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, _NO_NAMESPACE)
         try:
             response = await method(provider, Caller(context.peer(), namespace), request)
         except _EXPECTED as error:
             code = code_of(error)
-            tally.note(code.name, started)
+            method_metrics.record_call(code.name, started)
             await context.abort(code, " ".join(str(error).split()))
-        tally.note("OK", started)
+        method_metrics.record_call("OK", started)
         return response
 
-    return answer
+    return handle
 
 
 def code_of(error: Exception) -> grpc.StatusCode:
-    """Tell the code that an expected error becomes."""
-    if isinstance(error, Refusal):
+    """Return the status code of an expected error."""
+    if isinstance(error, ProviderError):
         return grpc.StatusCode[error.code]
     return next(code for kind, code in CODES.items() if isinstance(error, kind))
 
 
-def _server_credentials(current: Callable[[], Credentials]) -> grpc.ServerCredentials:
+def _server_credentials(current: Callable[[], ServingCredentials]) -> grpc.ServerCredentials:
     def configuration() -> Any:
-        now = current()
+        credentials = current()
         return grpc.ssl_server_certificate_configuration(
-            [(now.pair.key, now.pair.certificate)], root_certificates=now.client_authorities
+            [(credentials.pair.key, credentials.pair.certificate)],
+            root_certificates=credentials.client_authorities,
         )
 
     return grpc.dynamic_ssl_server_credentials(

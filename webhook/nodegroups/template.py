@@ -1,12 +1,12 @@
-"""The Node that a group's next machine becomes, as cluster-autoscaler wants to see it."""
+"""The template Node of a node group, as cluster-autoscaler reads it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from webhook.api import names
-from webhook.api.extensions import Pool, Worker
+from webhook.api.extensions import ExtensionPool, Worker
 from webhook.api.machines import MachineClass, MachineDeployment
-from webhook.api.meta import Quantity
+from webhook.kube.meta import Quantity
 from webhook.nodegroups.node_pb2 import Node
 
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
@@ -15,8 +15,8 @@ SYSTEM: Final = "kubernetes.io/os"
 GPU: Final = "nvidia.com/gpu"
 
 _PODS: Final = "110"
-"""What a kubelet takes unless told otherwise; machine classes do not say it."""
-_OWN_TO_A_ZONE: Final = frozenset({names.ZONE_LABEL, names.HOSTNAME_LABEL})
+"""The default of the kubelet; machine classes do not hold it."""
+_ZONE_SPECIFIC: Final = frozenset({names.ZONE_LABEL, names.HOSTNAME_LABEL})
 _BETA: Final = (
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
@@ -29,10 +29,10 @@ def node_of(
     worker: Worker | None,
     siblings: Sequence[MachineDeployment] = (),
 ) -> bytes:
-    """Describe the Node in protobuf; empty where cpu or memory is not known.
+    """Return the Node in protobuf; empty if cpu or memory is not known.
 
-    Labels that differ between the zones of a pool are left out, but for those that an autoscaler
-    ignores when it compares groups: otherwise no two zones would ever be balanced.
+    Labels that differ between the zones of a pool are omitted, except those that an autoscaler
+    ignores when it compares groups: otherwise it would not balance the zones.
     """
     pool = _pool(deployment, worker)
     capacity = _capacity(machine_class, pool)
@@ -55,7 +55,7 @@ def labels_of(
     machine_class: MachineClass | None,
     siblings: Sequence[MachineDeployment] = (),
 ) -> Mapping[str, str]:
-    """Say which labels the Node has."""
+    """Return the labels of the Node."""
     template = machine_class.node_template if machine_class is not None else None
     labels = {SYSTEM: "linux", ARCHITECTURE: (template and template.architecture) or "amd64"}
     if template is not None:
@@ -65,33 +65,33 @@ def labels_of(
             names.ZONE_LABEL: template.zone,
         }
         labels |= {label: value for label, value in known.items() if value}
-    apart = differing(siblings)
+    omitted = differing_labels(siblings)
     given = _node_labels(deployment)
-    labels |= {key: value for key, value in given.items() if key not in apart}
+    labels |= {key: value for key, value in given.items() if key not in omitted}
     labels[names.HOSTNAME_LABEL] = f"template-{deployment.name}"
     return labels
 
 
-def differing(siblings: Sequence[MachineDeployment]) -> frozenset[str]:
-    """Name the labels that a pool's zones give different values, beside the well-known ones."""
+def differing_labels(siblings: Sequence[MachineDeployment]) -> frozenset[str]:
+    """Return the labels with different values in the zones of a pool, except well-known ones."""
     given = [_node_labels(each) for each in siblings]
     keys = frozenset(key for labels in given for key in labels)
-    apart = {key for key in keys if len({labels.get(key) for labels in given}) > 1}
-    return frozenset(apart - _OWN_TO_A_ZONE - {names.REGION_LABEL, *_BETA})
+    differing = {key for key in keys if len({labels.get(key) for labels in given}) > 1}
+    return frozenset(differing - _ZONE_SPECIFIC - {names.REGION_LABEL, *_BETA})
 
 
 def _node_labels(deployment: MachineDeployment) -> Mapping[str, str]:
     return deployment.spec.template.spec.node_template.metadata.labels
 
 
-def _pool(deployment: MachineDeployment, worker: Worker | None) -> Pool | None:
+def _pool(deployment: MachineDeployment, worker: Worker | None) -> ExtensionPool | None:
     name = deployment.metadata.labels.get(names.WORKER_POOL)
     pools = worker.spec.pools if worker is not None else ()
     return next((pool for pool in pools if pool.name == name), None)
 
 
-def _capacity(machine_class: MachineClass | None, pool: Pool | None) -> dict[str, str]:
-    """Put together what the class says, and what the pool says of its own."""
+def _capacity(machine_class: MachineClass | None, pool: ExtensionPool | None) -> dict[str, str]:
+    """Combine the capacity of the machine class and that of the pool, which has precedence."""
     known: dict[str, Quantity] = {}
     for template in (
         machine_class.node_template if machine_class is not None else None,
@@ -99,15 +99,17 @@ def _capacity(machine_class: MachineClass | None, pool: Pool | None) -> dict[str
     ):
         if template is not None:
             known |= {**template.capacity, **template.virtual_capacity}
-    graphics = str(known.pop("gpu", "0"))
+    gpus = str(known.pop("gpu", "0"))
     capacity = {resource: str(amount) for resource, amount in known.items()}
-    if graphics != "0":
-        capacity.setdefault(GPU, graphics)
+    if gpus != "0":
+        capacity.setdefault(GPU, gpus)
     capacity.setdefault("pods", _PODS)
     return capacity
 
 
-def _taints(deployment: MachineDeployment, pool: Pool | None) -> Sequence[tuple[str, str, str]]:
+def _taints(
+    deployment: MachineDeployment, pool: ExtensionPool | None
+) -> Sequence[tuple[str, str, str]]:
     given = deployment.spec.template.spec.node_template.spec.taints
     found = [(taint.key, taint.value, taint.effect) for taint in given]
     if not found and pool is not None:

@@ -1,19 +1,20 @@
-"""What there is to say about the node groups of each namespace, kept ready."""
+"""The node groups of each namespace, computed from the cache and kept until it changes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from webhook.api.extensions import Cluster, Worker
 from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
-from webhook.api.meta import Object, ObjectKey
-from webhook.api.poolobjects import PoolObject
-from webhook.domain import groups, poolencoding
-from webhook.domain.definitions import complete_from
-from webhook.domain.groups import Group, Member, State
-from webhook.domain.poolrecord import Record
-from webhook.domain.pools import Pool, PoolKey, Unfit, discover, discoveries
+from webhook.api.pool_records import PoolRecordObject
+from webhook.domain.pools import node_groups, record_encoding
+from webhook.domain.pools.discovery import Pool, PoolKey, UnusableDeployment, discover, discoveries
+from webhook.domain.pools.node_groups import GroupMember, State, ZoneGroup
+from webhook.domain.pools.pool_definition import completed_from
+from webhook.domain.pools.pool_record import PoolRecord
+from webhook.kube.clock import Clock
+from webhook.kube.meta import Object, ObjectKey
 from webhook.nodegroups import template
 from webhook.nodegroups.provider_pb2 import (
     Instance,
@@ -22,22 +23,22 @@ from webhook.nodegroups.provider_pb2 import (
     NodeGroupNodesResponse,
     NodeGroupsResponse,
 )
-from webhook.runtime.clock import Clock
 from webhook.state.indexes import DEPLOYMENTS_BY_NAMESPACE, WORKERS_BY_NAMESPACE
 from webhook.state.snapshot import Snapshot
+from webhook.state.views import CacheListener
 
 T = TypeVar("T", bound=Object)
 
-FOLLOWED: Final[tuple[type[Object], ...]] = (
+WATCHED_MODELS: Final[tuple[type[Object], ...]] = (
     MachineDeployment,
     MachineSet,
     Machine,
     MachineClass,
     Worker,
     Cluster,
-    PoolObject,
+    PoolRecordObject,
 )
-"""The kinds that node groups are made of."""
+"""The kinds that node groups are computed from."""
 
 _STATES: Final[Mapping[State, InstanceStatus.InstanceState]] = {
     "running": InstanceStatus.instanceRunning,
@@ -47,51 +48,41 @@ _STATES: Final[Mapping[State, InstanceStatus.InstanceState]] = {
 _OUT_OF_RESOURCES: Final = 1
 
 
-class Watching(Protocol):
-    """The part of the cache that views need."""
-
-    def snapshot(self) -> Snapshot: ...
-
-    def add_listener(
-        self, model: type[T], listener: Callable[[T | None, T | None], None], *, replay: bool = ...
-    ) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class View:
-    """All groups of one namespace, at one moment."""
+    """All node groups of one namespace, at one moment."""
 
     namespace: str
-    groups: Mapping[str, Group] = field(default_factory=dict)
+    groups: Mapping[str, ZoneGroup] = field(default_factory=dict)
     """By id, pools by name and zones in their order."""
     owners: Mapping[str, str] = field(default_factory=dict)
     """By the id of an instance, the group that it is of."""
     templates: Mapping[str, bytes] = field(default_factory=dict)
-    """By the id of a group, the Node to come; absent where nobody knows."""
+    """Template Nodes by group id; a group without known capacity has none."""
     pools: tuple[Pool, ...] = ()
-    unfit: tuple[Unfit, ...] = ()
+    unusable: tuple[UnusableDeployment, ...] = ()
     until: datetime | None = None
-    """When time alone will change something."""
+    """When the view expires because a backoff ends."""
     encoded: NodeGroupsResponse = field(default_factory=NodeGroupsResponse)
     messages: Mapping[str, NodeGroup] = field(default_factory=dict)
 
     def group_of(self, instance: str) -> str | None:
-        """Name the group that an instance is of; one that nobody knows is of none.
+        """Return the group of an instance; None if it is in none.
 
-        A machine that has its id from the infrastructure by now is still known by the one that it
-        had from us before, and a placeholder by its MachineDeployment.
+        An instance is also found by the id that Espalier gave it before the infrastructure did:
+        a machine by its name, a placeholder by its MachineDeployment.
         """
         found = self.owners.get(instance)
-        if found is None and instance.startswith(groups.PREFIX):
-            found = self._once(instance)
+        if found is None and instance.startswith(node_groups.PREFIX):
+            found = self._group_of_own_id(instance)
         return found
 
-    def _once(self, instance: str) -> str | None:
-        placeholder = groups.parse_placeholder(instance)
+    def _group_of_own_id(self, instance: str) -> str | None:
+        placeholder = node_groups.parse_placeholder(instance)
         if placeholder is not None:
             owner = f"{placeholder.namespace}.{placeholder.deployment}"
             return owner if owner in self.groups else None
-        named = groups.parse_machine(instance)
+        named = node_groups.parse_machine(instance)
         for key, group in self.groups.items():
             for member in group.members:
                 if (member.machine.namespace, member.machine.name) == named:
@@ -99,8 +90,8 @@ class View:
         return None
 
 
-def look(snapshot: Snapshot, namespace: str) -> View:
-    """Work out the groups of a namespace."""
+def build_view(snapshot: Snapshot, namespace: str) -> View:
+    """Compute the groups of a namespace."""
     specs = discoveries(snapshot.options.nodegroups.discovery)
     deployments = {
         each.name: each for each in snapshot.by_index(DEPLOYMENTS_BY_NAMESPACE, namespace)
@@ -108,14 +99,16 @@ def look(snapshot: Snapshot, namespace: str) -> View:
     workers = snapshot.by_index(WORKERS_BY_NAMESPACE, namespace)
     worker = workers[0] if workers else None
     cluster = snapshot.get(Cluster, ObjectKey("", namespace))
-    complete = [complete_from(each, worker, cluster) for each in deployments.values()]
-    pools, unfit = discover(complete, specs)
-    crews = {name: _crew(snapshot, deployment) for name, deployment in deployments.items()}
-    found: dict[str, Group] = {}
+    complete = [completed_from(each, worker, cluster) for each in deployments.values()]
+    pools, unusable = discover(complete, specs)
+    members = {name: _members(snapshot, deployment) for name, deployment in deployments.items()}
+    found: dict[str, ZoneGroup] = {}
     until = []
     for pool in pools:
         record = record_of(snapshot, pool.key)
-        for group in groups.form(pool, record, deployments, crews, snapshot.taken_at):
+        for group in node_groups.build_groups(
+            pool, record, deployments, members, snapshot.taken_at
+        ):
             found[group.id] = group
             if group.bad_until is not None:
                 until.append(group.bad_until)
@@ -126,88 +119,89 @@ def look(snapshot: Snapshot, namespace: str) -> View:
         {instance.id: group.id for group in found.values() for instance in group.instances()},
         dict(_templates(snapshot, found.values(), deployments, worker)),
         pools,
-        (*unfit, *_malformed(snapshot, namespace)),
+        (*unusable, *_malformed(snapshot, namespace)),
         min(until, default=None),
         NodeGroupsResponse(nodeGroups=messages.values()),
         messages,
     )
 
 
-def record_of(snapshot: Snapshot, pool: PoolKey) -> Record:
-    """Read a pool's record as the cache shows it."""
-    key = ObjectKey(snapshot.options.namespace, poolencoding.name_of(pool))
-    found = snapshot.get(PoolObject, key) if snapshot.watches(PoolObject) else None
-    return (poolencoding.decode(found) if found is not None else None) or Record(pool)
+def record_of(snapshot: Snapshot, pool: PoolKey) -> PoolRecord:
+    """Return the record of a pool from the cache."""
+    key = ObjectKey(snapshot.options.namespace, record_encoding.name_of(pool))
+    found = snapshot.get(PoolRecordObject, key) if snapshot.watches(PoolRecordObject) else None
+    return (record_encoding.decode(found) if found is not None else None) or PoolRecord(pool)
 
 
-def nodes_of(group: Group) -> NodeGroupNodesResponse:
-    """List a group's instances as the wire wants them."""
-    answer = NodeGroupNodesResponse()
+def nodes_of(group: ZoneGroup) -> NodeGroupNodesResponse:
+    """Return the instances of a group as a gRPC response."""
+    response = NodeGroupNodesResponse()
     for instance in group.instances():
-        message: Instance = answer.instances.add(id=instance.id)
+        message: Instance = response.instances.add(id=instance.id)
         message.status.instanceState = _STATES[instance.state]
         if instance.error_code:
             error = message.status.errorInfo
             error.errorCode, error.errorMessage = instance.error_code, instance.error_message
             error.instanceErrorClass = _OUT_OF_RESOURCES
-    return answer
+    return response
 
 
 class Views:
-    """Keeps the view of each namespace until something in it changes."""
+    """Keeps the view of each namespace until one of its objects changes."""
 
-    def __init__(self, cache: Watching, clock: Clock) -> None:
+    def __init__(self, cache: CacheListener, clock: Clock) -> None:
         self._cache = cache
         self._clock = clock
         self._views: dict[str, View] = {}
-        self._ghosts: dict[str, dict[str, Group]] = {}
+        self._last_known: dict[str, dict[str, ZoneGroup]] = {}
+        """By namespace: the groups since the last refresh, deleted ones included."""
 
-    def follow(self) -> None:
-        """Listen for changes from now on."""
-        for model in FOLLOWED:
-            self._cache.add_listener(model, self._note, replay=False)
+    def listen(self) -> None:
+        """Start to listen for changes."""
+        for model in WATCHED_MODELS:
+            self._cache.add_listener(model, self._on_change, replay=False)
 
     def get(self, namespace: str) -> View:
-        """Give the view of a namespace as it is now; raises NotSyncedError before the start."""
+        """Return the present view of a namespace; raises NotSyncedError before the first sync."""
         view = self._views.get(namespace)
         if view is None or (view.until is not None and view.until <= self._clock.now()):
-            view = self._views[namespace] = look(self._cache.snapshot(), namespace)
-            known = self._ghosts.setdefault(namespace, {})
+            view = self._views[namespace] = build_view(self._cache.snapshot(), namespace)
+            known = self._last_known.setdefault(namespace, {})
             known.update(view.groups)
         return view
 
-    def recall(self, namespace: str, group: str) -> Group | None:
-        """Give a group that has gone since the last refresh, as it last was.
+    def last_known(self, namespace: str, group: str) -> ZoneGroup | None:
+        """Return a group that was deleted since the last refresh, in its last state.
 
-        An autoscaler that was told of it must get an answer, or it gives the whole loop up.
+        An autoscaler still uses it in its present loop, which an error would end.
         """
-        return self._ghosts.get(namespace, {}).get(group)
+        return self._last_known.get(namespace, {}).get(group)
 
     def refresh(self, namespace: str) -> None:
-        """Forget the groups that have gone."""
-        self._ghosts[namespace] = dict(self.get(namespace).groups)
+        """Drop the deleted groups."""
+        self._last_known[namespace] = dict(self.get(namespace).groups)
 
-    def forget(self, namespace: str) -> None:
-        """Look again: something was written that no watch has shown yet."""
+    def invalidate(self, namespace: str) -> None:
+        """Drop the view: an object was written that the watch has not shown yet."""
         self._views.pop(namespace, None)
 
-    def _note(self, old: Any, new: Any) -> None:
+    def _on_change(self, old: Any, new: Any) -> None:
         obj = new if new is not None else old
-        if isinstance(obj, PoolObject):
-            record = poolencoding.decode(obj)
+        if isinstance(obj, PoolRecordObject):
+            record = record_encoding.decode(obj)
             namespace = record.key.namespace if record is not None else ""
         else:
             namespace = obj.name if isinstance(obj, Cluster) else obj.namespace
         self._views.pop(namespace, None)
 
 
-def _crew(snapshot: Snapshot, deployment: MachineDeployment) -> tuple[Member, ...]:
+def _members(snapshot: Snapshot, deployment: MachineDeployment) -> tuple[GroupMember, ...]:
     sets = snapshot.children(MachineSet, deployment)
     found = [machine for each in sets for machine in snapshot.children(Machine, each)]
-    return groups.members_of(deployment, found)
+    return node_groups.members_of(deployment, found)
 
 
-def _message(group: Group) -> NodeGroup:
+def _message(group: ZoneGroup) -> NodeGroup:
     return NodeGroup(
         id=group.id,
         minSize=group.bounds.minimum,
@@ -218,7 +212,7 @@ def _message(group: Group) -> NodeGroup:
 
 def _templates(
     snapshot: Snapshot,
-    found: Iterable[Group],
+    found: Iterable[ZoneGroup],
     deployments: Mapping[str, MachineDeployment],
     worker: Worker | None,
 ) -> Iterable[tuple[str, bytes]]:
@@ -236,8 +230,8 @@ def _templates(
             yield group.id, node
 
 
-def _malformed(snapshot: Snapshot, namespace: str) -> Iterable[Unfit]:
+def _malformed(snapshot: Snapshot, namespace: str) -> Iterable[UnusableDeployment]:
     for key, faults in snapshot.malformed(MachineDeployment).items():
         if key.namespace == namespace:
             why = f"{faults[0].path}: {faults[0].message}" if faults else "does not decode"
-            yield Unfit(key.name, why)
+            yield UnusableDeployment(key.name, why)
