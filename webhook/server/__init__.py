@@ -1,5 +1,5 @@
-"""THE DOOR. HTTP in and out: limits, deadlines, who may come in, what each fault answers.
+"""THE HTTP SERVER: routes, limits, deadlines, authentication, error responses.
 
-Handlers decode, ask a pure decision, encode. What is decided, and how it is carried out, lives
-in other rooms and is handed in.
+Handlers decode a request, call a pure decision and encode its result. Decisions and their
+execution are in other rooms and are passed in.
 """

@@ -1,35 +1,37 @@
-"""Who is calling: a client certificate of an authority we were told of, or a bearer token."""
+"""Authentication of clients by a client certificate or a bearer token."""
 
+import asyncio
 import hashlib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from webhook.api.meta import ObjectKey
 from webhook.cluster import requests
-from webhook.cluster.answers import UnanswerableError
 from webhook.cluster.errors import ApiError
-from webhook.cluster.requests import Request
-from webhook.runtime.clock import Clock
-from webhook.server.errors import LaterError, NotAllowedError, StrangerError
-from webhook.state.questions import Answers, MayI, Question
-from webhook.tls.bundle import is_vouched_for
+from webhook.cluster.live_reader import LiveReadError
+from webhook.cluster.requests import ApiRequest
+from webhook.kube.clock import Clock
+from webhook.kube.meta import ObjectKey
+from webhook.server.errors import AccessDeniedError, RetryLaterError, UnauthenticatedError
+from webhook.state.live_reads import AccessReview
+from webhook.state.views import CacheReader
+from webhook.tls.bundle import is_issued_by
 
-TOKEN_SECONDS = 10.0
-"""How long an API server's word about a token is taken for granted."""
+TOKEN_SECONDS: Final = 10.0
+"""How long the result of a TokenReview is cached."""
 
-_TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
-_MOST_TOKENS = 1024
+_TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
+_MAX_TOKENS: Final = 1024
 
 
 class Identity(NamedTuple):
-    """A caller, as an API server would know it."""
+    """The user info of a client, as in Kubernetes."""
 
     username: str
     uid: str = ""
@@ -37,42 +39,38 @@ class Identity(NamedTuple):
     extra: Mapping[str, tuple[str, ...]] = {}
 
 
-class Api(Protocol):
-    """The part of the client that reviews tokens."""
+class TokenReviewApi(Protocol):
+    """The method of the client that posts a TokenReview."""
 
-    async def document(self, request: Request, timeout: float) -> dict[str, Any]: ...
-
-
-class Asking(Protocol):
-    """Whoever can answer questions about access."""
-
-    async def answer(self, questions: Sequence[Question], seconds: float) -> Answers: ...
+    async def document(self, request: ApiRequest, timeout: float) -> dict[str, Any]: ...
 
 
 class Authenticator:
-    """Says who a caller is and whether it may bind shoots."""
+    """Authenticates clients, and authorizes them to bind shoots."""
 
-    def __init__(self, api: Api, asking: Asking, clock: Clock, authorities: bytes = b"") -> None:
+    def __init__(
+        self, api: TokenReviewApi, cache: CacheReader, clock: Clock, authorities: bytes = b""
+    ) -> None:
         self._api = api
-        self._asking = asking
+        self._cache = cache
         self._clock = clock
         self._authorities = authorities
         self._tokens: dict[bytes, tuple[float, Identity]] = {}
 
     async def identify(self, request: web.Request, seconds: float) -> Identity:
-        """Say who calls; StrangerError if nothing proves it."""
+        """Return the identity of a client; raises UnauthenticatedError without a proof."""
         if self._authorities:
-            identity = certified(request, self._authorities)
+            identity = certificate_identity(request.transport, self._authorities)
             if identity is not None:
                 return identity
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and token.strip():
             return await self._review(token.strip(), seconds)
-        raise StrangerError("say who you are: with a client certificate or a bearer token")
+        raise UnauthenticatedError("authenticate with a client certificate or a bearer token")
 
     async def authorize(self, identity: Identity, shoot: ObjectKey, seconds: float) -> None:
-        """Raise NotAllowedError unless the caller may update shoots/binding."""
-        question = MayI(
+        """Raise AccessDeniedError unless the client may update shoots/binding."""
+        question = AccessReview(
             identity.username,
             identity.uid,
             identity.groups,
@@ -85,11 +83,11 @@ class Authenticator:
             name=shoot.name,
         )
         try:
-            answers = await self._asking.answer([question], seconds)
-        except UnanswerableError as error:
-            raise LaterError(str(error)) from error
-        if answers.get(question) is not True:
-            raise NotAllowedError(
+            live_results = await self._cache.read_live([question], seconds)
+        except LiveReadError as error:
+            raise RetryLaterError(str(error)) from error
+        if live_results.get(question) is not True:
+            raise AccessDeniedError(
                 f"{identity.username} may not update shoots/binding in {shoot.namespace}"
             )
 
@@ -107,32 +105,33 @@ class Authenticator:
         try:
             answer = await self._api.document(requests.post(_TOKEN_REVIEWS, review), seconds)
         except ApiError as error:
-            raise LaterError(f"the token could not be checked: {error}") from error
+            raise RetryLaterError(f"the token could not be checked: {error}") from error
         status = answer.get("status") or {}
         if status.get("authenticated") is not True:
-            raise StrangerError("the bearer token is not valid")
+            raise UnauthenticatedError("the bearer token is not valid")
         identity = _identity(status.get("user") or {})
-        if len(self._tokens) >= _MOST_TOKENS:
+        if len(self._tokens) >= _MAX_TOKENS:
             self._tokens.clear()
         self._tokens[digest] = (now, identity)
         return identity
 
 
-def certified(request: web.Request, authorities: bytes) -> Identity | None:
-    """Say whose certificate the connection came with, if one of the authorities issued it."""
-    transport = request.transport
+def certificate_identity(
+    transport: asyncio.BaseTransport | None, authorities: bytes
+) -> Identity | None:
+    """Return the identity in the client certificate of a connection, if a given CA issued it."""
     connection: ssl.SSLObject | None = (
         transport.get_extra_info("ssl_object") if transport is not None else None
     )
     der = connection.getpeercert(binary_form=True) if connection is not None else None
-    return _certified(der, authorities) if der else None
+    return _identity_of_certificate(der, authorities) if der else None
 
 
 @lru_cache(maxsize=256)
-def _certified(der: bytes, authorities: bytes) -> Identity | None:
-    # The handshake has verified it against all authorities; here it matters which one it was.
+def _identity_of_certificate(der: bytes, authorities: bytes) -> Identity | None:
+    # The handshake has verified it against all CAs; here it matters which of them issued it.
     certificate = x509.load_der_x509_certificate(der)
-    if not is_vouched_for(certificate.public_bytes(Encoding.PEM), authorities):
+    if not is_issued_by(certificate.public_bytes(Encoding.PEM), authorities):
         return None
     names = [str(name.value) for name in _attributes(certificate, NameOID.COMMON_NAME)]
     groups = [str(name.value) for name in _attributes(certificate, NameOID.ORGANIZATION_NAME)]

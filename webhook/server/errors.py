@@ -1,30 +1,36 @@
-"""What a request can meet instead of its answer, each with the status that says whose fault it is.
+"""Error responses with their HTTP status.
 
-Faults of the caller are 4xx. Faults of ours are 5xx and never a refusal, so that the cluster's
-failurePolicy decides; those that time may heal carry Retry-After, and API servers then try again.
+Errors of the client are 4xx. Our own errors are 5xx and never a denial, so that the failurePolicy
+of the webhook decides. Transient ones have Retry-After, so that API servers retry.
 """
 
 
 class RequestError(Exception):
-    """A request that is not answered as asked; the message is one clear sentence."""
+    """A request that fails; the message is one sentence for the client."""
 
     status = 400
     reason = "bad-request"
 
 
-class BadRequestError(RequestError):
-    """The body or its type is not what the path takes."""
+class MalformedRequestError(RequestError):
+    """The body or its content type is not what the path expects."""
 
 
-class StrangerError(RequestError):
-    """The caller did not prove who it is."""
+class BrokenBodyError(MalformedRequestError):
+    """The body is malformed HTTP, such as a chunk without its size."""
+
+    reason = "malformed"
+
+
+class UnauthenticatedError(RequestError):
+    """The client is not authenticated."""
 
     status = 401
     reason = "unauthorized"
 
 
-class NotAllowedError(RequestError):
-    """The caller is known and may not do this."""
+class AccessDeniedError(RequestError):
+    """The client is authenticated and lacks the permission."""
 
     status = 403
     reason = "forbidden"
@@ -37,8 +43,27 @@ class TooLargeError(RequestError):
     reason = "too-large"
 
 
-class LaterError(RequestError):
-    """We cannot answer now: not filled yet, overloaded, or the API server did not answer us."""
+class RetryLaterError(RequestError):
+    """No response at the moment: not synced, overloaded, or the API server does not answer."""
 
     status = 503
     reason = "unavailable"
+
+
+class NoRoomError(RetryLaterError):
+    """The bytes of all bodies in memory exceed their budget."""
+
+    reason = "no-room"
+
+
+class LateBodyError(RetryLaterError):
+    """The client did not send its body in time."""
+
+    reason = "late-body"
+
+
+class HungUpError(Exception):
+    """The client closed the connection before its request was complete; nobody reads a response."""
+
+    status = 499
+    reason = "hung-up"

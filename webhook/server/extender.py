@@ -2,143 +2,201 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
 
-from webhook.api.meta import ObjectKey
-from webhook.cluster.answers import UnanswerableError
 from webhook.cluster.cache import NotSyncedError
+from webhook.cluster.live_reader import LiveReadError
+from webhook.kube.meta import ObjectKey
 from webhook.scheduling import extender
-from webhook.scheduling.extender import Binding, ExtenderError
-from webhook.server.authentication import Authenticator
-from webhook.server.errors import LaterError, RequestError, TooLargeError
-from webhook.server.middleware import MAX_BODY, Handler
-from webhook.state.questions import Answers, Question
+from webhook.scheduling.extender import ExtenderBindingArgs, ExtenderError, ExtenderResult
+from webhook.server import bodies
+from webhook.server.authentication import Authenticator, Identity
+from webhook.server.errors import (
+    AccessDeniedError,
+    RequestError,
+    RetryLaterError,
+    TooLargeError,
+    UnauthenticatedError,
+)
+from webhook.server.keys import TRAFFIC
+from webhook.server.middleware import Handler
+from webhook.state.live_reads import (
+    LiveRead,
+    LiveResults,
+    MissingReads,
+    ReadChainError,
+    evaluate_with_reads,
+)
 from webhook.state.snapshot import Snapshot
+from webhook.state.views import CacheReader
 
-Judge: TypeAlias = Callable[[bytes, Snapshot], bytes]
+T = TypeVar("T")
 
-_JSON = {"Content-Type": "application/json"}
-_TOO_LARGE = "the body is too large, set nodeCacheCapable to send names only"
+ALL_SHOOTS: Final = ObjectKey("", "")
+"""In an access review: every shoot in every namespace."""
 
-
-class Memory(Protocol):
-    """What answers are made from."""
-
-    def snapshot(self, answers: Answers | None = None) -> Snapshot: ...
-
-    async def answer(self, questions: Sequence[Question], seconds: float) -> Answers: ...
+_JSON: Final = {"Content-Type": "application/json"}
+_TOO_LARGE: Final = "the body is too large, set nodeCacheCapable to send names only"
 
 
-class Scheduling(Protocol):
-    """What the extender asks; faults of the caller are in the answers already."""
+class ExtenderBackend(Protocol):
+    """The scheduling behind the extender; its results contain the errors of the client."""
 
-    def filter(self, body: bytes, snapshot: Snapshot) -> bytes: ...
+    def filter(self, body: bytes, snapshot: Snapshot, *, authorized: bool) -> ExtenderResult: ...
 
-    def prioritize(self, body: bytes, snapshot: Snapshot) -> bytes: ...
+    def prioritize(
+        self, body: bytes, snapshot: Snapshot, *, authorized: bool
+    ) -> ExtenderResult: ...
+
+    def record(self, result: ExtenderResult) -> None:
+        """Reserve capacity and emit Events for the result of an authorized client."""
 
     def explain(self, shoot: ObjectKey, snapshot: Snapshot) -> Any | None:
-        """Tell what became of every seed; None if there is no such shoot."""
+        """Return the result of every seed; None if the shoot does not exist."""
 
-    async def find_shoot(self, binding: Binding, seconds: float) -> ObjectKey:
-        """Say which shoot a binding is about; raises ExtenderError."""
+    async def find_shoot(self, binding: ExtenderBindingArgs, seconds: float) -> ObjectKey:
+        """Return the shoot of a binding; raises ExtenderError."""
 
-    async def bind(self, shoot: ObjectKey, binding: Binding, seconds: float) -> None:
-        """Assign the shoot to the seed; done already is done. Raises ExtenderError."""
+    async def bind(self, shoot: ObjectKey, binding: ExtenderBindingArgs, seconds: float) -> None:
+        """Assign the shoot to the seed, unless it is already; raises ExtenderError."""
+
+
+class _Call(Protocol):
+    """Filters or scores seeds for the shoot in a body."""
+
+    def __call__(self, body: bytes, snapshot: Snapshot, *, authorized: bool) -> ExtenderResult: ...
 
 
 class Extender:
-    """Answers a scheduler; whatever it sends, the status is 200 and faults are in the answer."""
+    """Responds to a scheduler; the status is always 200 and errors are in the body."""
 
     def __init__(
-        self, memory: Memory, scheduling: Scheduling, authenticator: Authenticator
+        self, cache: CacheReader, backend: ExtenderBackend, authenticator: Authenticator
     ) -> None:
-        self._memory = memory
-        self._scheduling = scheduling
+        self._cache = cache
+        self._backend = backend
         self._authenticator = authenticator
-        self.filter = self._judging(
-            scheduling.filter, lambda _body, error: extender.filter_fault(error)
+        self.filter = self._handler(
+            backend.filter, lambda _body, error: extender.filter_error(error)
         )
-        self.prioritize = self._judging(
-            scheduling.prioritize, lambda body, _error: extender.no_scores(body)
+        self.prioritize = self._handler(
+            backend.prioritize, lambda body, _error: extender.zero_scores(body)
         )
 
-    def _judging(self, judge: Judge, fault: Callable[[bytes, str], bytes]) -> Handler:
+    def _handler(self, call: _Call, error_body: Callable[[bytes, str], bytes]) -> Handler:
         async def handle(request: web.Request, deadline: float) -> web.Response:
             body = b""
             try:
                 body = await _read(request, deadline)
-                answer = await self._judge(judge, body, deadline)
-            except (RequestError, NotSyncedError, UnanswerableError, TimeoutError) as error:
-                answer = fault(body, str(error) or "no answer in time")
+                authorized = await self._may_bind_all(request, deadline)
+
+                pacing = request.app[TRAFFIC].pacing
+
+                def evaluate(snapshot: Snapshot) -> ExtenderResult:
+                    with pacing.working(len(body)):
+                        return call(body, snapshot, authorized=authorized)
+
+                await pacing.turn(len(body), deadline)
+                result = await self._evaluate(evaluate, deadline)
+                if authorized:
+                    self._backend.record(result)
+                answer = result.body
+            except (RequestError, NotSyncedError, LiveReadError, TimeoutError) as error:
+                answer = error_body(body, str(error) or "no answer in time")
             return web.Response(body=answer, headers=_JSON)
 
         return handle
 
+    async def _may_bind_all(self, request: web.Request, deadline: float) -> bool:
+        """Return whether a client has proved that it may bind all shoots, as a scheduler may."""
+        try:
+            identity = await self._authenticator.identify(request, _time_left(deadline))
+            await self._authenticator.authorize(identity, ALL_SHOOTS, _time_left(deadline))
+        except (UnauthenticatedError, AccessDeniedError):
+            return False
+        return True
+
     async def preempt(self, request: web.Request, deadline: float) -> web.Response:
-        return web.Response(body=extender.preempt(b""), headers=_JSON)
+        return web.Response(body=extender.preempt(), headers=_JSON)
 
     async def bind(self, request: web.Request, deadline: float) -> web.Response:
-        """Bind for those who may; a stranger is told so by the status, all else in the answer."""
-        identity = await self._authenticator.identify(request, _left(deadline))
+        """Bind a shoot; a failed authentication is an HTTP error, all others are in the body."""
+        identity = await self._authenticator.identify(request, _time_left(deadline))
         try:
             binding = extender.decode_binding(await _read(request, deadline))
-            shoot = await self._scheduling.find_shoot(binding, _left(deadline))
-            await self._authenticator.authorize(identity, shoot, _left(deadline))
+            shoot = await self._authorized_shoot(identity, binding, deadline)
             async with asyncio.timeout_at(deadline):
-                await self._scheduling.bind(shoot, binding, _left(deadline))
-        except (ExtenderError, RequestError, NotSyncedError, UnanswerableError) as error:
-            return _bound(str(error))
+                await self._backend.bind(shoot, binding, _time_left(deadline))
+        except (ExtenderError, RequestError, NotSyncedError, LiveReadError) as error:
+            return _binding_result(str(error))
         except TimeoutError:
-            return _bound("no answer in time, the same call may be repeated")
-        return _bound("")
+            return _binding_result("no answer in time, the same call may be repeated")
+        return _binding_result("")
+
+    async def _authorized_shoot(
+        self, identity: Identity, binding: ExtenderBindingArgs, deadline: float
+    ) -> ObjectKey:
+        """Return the shoot of a binding; nothing is looked up for a client that may bind nothing.
+
+        What the client names may be a Pod in our namespace. So a client that may not bind all
+        shoots needs the permission twice: for what it names, and for the shoot of that Pod.
+        """
+        authorize = self._authenticator.authorize
+        try:
+            await authorize(identity, ALL_SHOOTS, _time_left(deadline))
+        except AccessDeniedError:
+            await authorize(identity, binding.pod, _time_left(deadline))
+            shoot = await self._backend.find_shoot(binding, _time_left(deadline))
+            if shoot != binding.pod:
+                await authorize(identity, shoot, _time_left(deadline))
+            return shoot
+        return await self._backend.find_shoot(binding, _time_left(deadline))
 
     async def explain(self, request: web.Request, deadline: float) -> web.Response:
-        """Tell those who could bind the shoot where it could go, and why not elsewhere."""
+        """Explain the seeds of a shoot to clients that may bind it."""
         shoot = ObjectKey(request.match_info["namespace"], request.match_info["shoot"])
-        identity = await self._authenticator.identify(request, _left(deadline))
-        await self._authenticator.authorize(identity, shoot, _left(deadline))
+        identity = await self._authenticator.identify(request, _time_left(deadline))
+        await self._authenticator.authorize(identity, shoot, _time_left(deadline))
 
-        def judge(_body: bytes, snapshot: Snapshot) -> bytes:
-            return msgspec.json.encode(self._scheduling.explain(shoot, snapshot))
+        def evaluate(snapshot: Snapshot) -> bytes:
+            return msgspec.json.encode(self._backend.explain(shoot, snapshot))
 
-        answer = await self._judge(judge, b"", deadline)
+        answer = await self._evaluate(evaluate, deadline)
         if answer == b"null":
             return web.Response(status=404, text=f"there is no shoot {shoot}\n")
         return web.Response(body=answer, headers=_JSON)
 
-    async def _judge(self, judge: Judge, body: bytes, deadline: float) -> bytes:
-        answers: Answers | None = None
-        for _ in range(2):
-            snapshot = self._memory.snapshot(answers)
-            answer = judge(body, snapshot)
-            questions, stale = snapshot.questions, snapshot.stale_reads
-            if stale:
-                lost = ", ".join(sorted(model.__name__ for model in stale))
-                raise LaterError(f"not up to date on {lost}, try again")
-            if not questions:
-                return answer
-            answers = await self._memory.answer(questions, _left(deadline))
-        raise LaterError("the answer needs more than one round of questions")
+    async def _evaluate(self, evaluate: Callable[[Snapshot], T], deadline: float) -> T:
+        def evaluate_once(results: LiveResults) -> T | MissingReads:
+            snapshot = self._cache.snapshot(results)
+            answer = evaluate(snapshot)
+            if snapshot.stale_reads:
+                stale = ", ".join(sorted(model.__name__ for model in snapshot.stale_reads))
+                raise RetryLaterError(f"not up to date on {stale}, try again")
+            return MissingReads(snapshot.live_reads) if snapshot.live_reads else answer
+
+        async def read(live_reads: Sequence[LiveRead]) -> LiveResults:
+            return await self._cache.read_live(live_reads, _time_left(deadline))
+
+        try:
+            return await evaluate_with_reads(evaluate_once, read, rounds=2)
+        except ReadChainError:
+            raise RetryLaterError("the answer needs more than one round of live reads") from None
 
 
 async def _read(request: web.Request, deadline: float) -> bytes:
-    if (request.content_length or 0) > MAX_BODY:
-        raise LaterError(
-            f"the body is too large, set nodeCacheCapable to send less than {MAX_BODY}"
-        )
-    async with asyncio.timeout_at(deadline):
-        try:
-            return await request.read()
-        except web.HTTPRequestEntityTooLarge as error:
-            raise TooLargeError(_TOO_LARGE) from error
+    try:
+        return await bodies.read_body(request, deadline, request.app[TRAFFIC].bodies)
+    except TooLargeError as error:
+        raise TooLargeError(_TOO_LARGE) from error
 
 
-def _left(deadline: float) -> float:
+def _time_left(deadline: float) -> float:
     return max(0.05, deadline - asyncio.get_running_loop().time())
 
 
-def _bound(error: str) -> web.Response:
+def _binding_result(error: str) -> web.Response:
     return web.Response(body=extender.encode_binding(error), headers=_JSON)

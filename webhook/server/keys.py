@@ -1,4 +1,4 @@
-"""What an application carries for its handlers, each under a key that knows its type."""
+"""The typed keys of what an application holds for its handlers."""
 
 from typing import Final
 
@@ -12,5 +12,3 @@ LIVE: Final = web.AppKey("live", Checks)
 READY: Final = web.AppKey("ready", Checks)
 METRICS: Final = web.AppKey("metrics", Metrics)
 TRAFFIC: Final = web.AppKey("traffic", Traffic)
-ADMISSION_AUTHORITIES: Final = web.AppKey("admission_authorities", bytes)
-"""If there are any, reviews are taken only from clients with a certificate of one of them."""

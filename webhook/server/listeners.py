@@ -1,62 +1,74 @@
-"""Open ports, and leave them without dropping anybody."""
+"""Opens ports, and closes them without dropping requests."""
 
 import asyncio
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import Final, cast
 
 from aiohttp import web
 
-from webhook.server.lane import LANES, Connection, Short
+from webhook.server.connection import Connections, LimitedConnection
+from webhook.server.fastpath import FAST_PATHS, FastPathConnection
+from webhook.server.keys import METRICS
 from webhook.server.traffic import Traffic
 
-KEEP_ALIVE = 300.0
-"""Clients close idle connections after 90 seconds; closing first would cost them a request."""
+KEEP_ALIVE: Final = 300.0
+"""Longer than the 90 seconds after which Go clients close idle connections, so that the server
+does not close a connection on which a request is being sent."""
 
-IN_FLIGHT_SECONDS = 35.0
-"""How long what is in flight may take once the port is closed: longer than any deadline."""
+IN_FLIGHT_SECONDS: Final = 35.0
+"""How long requests in flight may take after the port is closed: longer than any deadline."""
+PROBE_SECONDS: Final = 5.0
+"""The same for probes and scrapes of metrics."""
 
-_BACKLOG = 1024
+HANDSHAKE_SECONDS: Final = 10.0
+"""How long a client may take for its TLS handshake."""
+
+_BACKLOG: Final = 1024
 
 
 class ListenError(Exception):
-    """A port that cannot be opened; the message says which, why and what to do."""
+    """A port cannot be opened; the message names the address and the reason."""
 
 
 def require_free(host: str, port: int) -> None:
-    """Raise ListenError if a port cannot be opened, before anything else is begun."""
+    """Raise ListenError if a port cannot be opened, before anything else starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise _explain(host, port, error) from error
+            raise _listen_error(host, port, error) from error
 
 
-def _explain(host: str, port: int, error: OSError) -> ListenError:
+def _listen_error(host: str, port: int, error: OSError) -> ListenError:
     reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
     return ListenError(f"cannot listen on {host}:{port}: {reason}")
 
 
 @asynccontextmanager
 async def listening(
-    app: web.Application, host: str, port: int, context: ssl.SSLContext | None = None
+    app: web.Application,
+    host: str,
+    port: int,
+    context: ssl.SSLContext | None = None,
+    in_flight_seconds: float = IN_FLIGHT_SECONDS,
 ) -> AsyncIterator[int]:
-    """Serve an application and give the port, which the system chooses if it is 0."""
+    """Serve an application and yield the port, which the system chooses if it is 0."""
     runner = web.AppRunner(
         app,
         access_log=None,
         handle_signals=False,
         keepalive_timeout=KEEP_ALIVE,
-        shutdown_timeout=IN_FLIGHT_SECONDS,
+        shutdown_timeout=in_flight_seconds,
     )
     await runner.setup()
     try:
-        opened = await _open(runner, app.get(LANES, {}), (host, port), context)
+        opened = await _open(runner, app, (host, port), context)
         try:
             yield opened.sockets[0].getsockname()[1]
         finally:
@@ -67,25 +79,34 @@ async def listening(
 
 async def _open(
     runner: web.AppRunner,
-    lanes: Mapping[str, Short],
+    app: web.Application,
     address: tuple[str, int],
     context: ssl.SSLContext | None,
 ) -> asyncio.Server:
     loop, server = asyncio.get_running_loop(), cast("web.Server", runner.server)
+    paths, connections = app.get(FAST_PATHS), Connections(app.get(METRICS))
 
     def connect() -> asyncio.BaseProtocol:
-        return Connection(server, lanes, loop=loop, keepalive_timeout=KEEP_ALIVE, access_log=None)
+        options = {"loop": loop, "keepalive_timeout": KEEP_ALIVE}
+        if paths is None:
+            return LimitedConnection(server, connections, **options)
+        return FastPathConnection(server, connections, paths, **options)
 
-    factory = connect if lanes else server
     try:
-        return await loop.create_server(factory, *address, ssl=context, backlog=_BACKLOG)
+        return await loop.create_server(
+            connect,
+            *address,
+            ssl=context,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if context is not None else None,
+        )
     except OSError as error:
-        raise _explain(*address, error) from error
+        raise _listen_error(*address, error) from error
 
 
 @asynccontextmanager
 async def lame_duck(traffic: Traffic, quiet: float, longest: float) -> AsyncIterator[None]:
-    """Drain when the block ends: not ready any more, but served until nobody comes."""
+    """Drain after the block: not ready any more, but serving until requests cease."""
     try:
         yield
     finally:

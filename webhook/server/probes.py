@@ -8,7 +8,7 @@ from webhook.server.keys import LIVE, METRICS, READY
 
 
 def add_probes(app: web.Application) -> None:
-    """Add the routes that kubelets and Prometheus ask; the application carries the answers."""
+    """Add the routes for kubelets and Prometheus."""
     app.router.add_get("/healthz", _live)
     app.router.add_get("/readyz", _ready)
     app.router.add_get("/metrics", _expose)

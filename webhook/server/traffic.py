@@ -1,27 +1,23 @@
-"""What goes through the door right now, and whether it is time to let no more in, or to leave."""
+"""The load of the server: requests in flight, load shedding and draining."""
 
-from typing import Protocol
-
-
-class Clock(Protocol):
-    """The part of a clock that traffic needs."""
-
-    def monotonic(self) -> float: ...
-
-    async def sleep(self, delay: float) -> None: ...
+from webhook.kube.clock import Clock
+from webhook.server.bodies import DEFAULT_BYTES, BodyBudget
+from webhook.server.pacing import Pacing
 
 
 class Traffic:
-    """Counts requests, sheds what would come too late, and knows when all is quiet."""
+    """Counts requests in flight, and decides which to shed and when the server is drained."""
 
-    def __init__(self, clock: Clock, limit: int) -> None:
+    def __init__(self, clock: Clock, limit: int, body_bytes: int = DEFAULT_BYTES) -> None:
         self._clock = clock
         self._limit = limit
         self._last = clock.monotonic()
+        self.bodies = BodyBudget(body_bytes)
+        self.pacing = Pacing()
         self.in_flight = 0
         self.draining = False
         self.lag = 0.0
-        """How late the loop was lately: whatever we read now has waited about that long."""
+        """The last lag of the event loop: a request that is read now has waited about that long."""
 
     def enter(self) -> None:
         self.in_flight += 1
@@ -32,18 +28,19 @@ class Traffic:
             self._last = self._clock.monotonic()
 
     def overload(self, seconds: float) -> str | None:
-        """Say why a request with so many seconds left had better go elsewhere, if it had."""
-        if self.in_flight > self._limit:
+        """Return the reason to shed a request with so many seconds left; None to process it."""
+        # Slow clients are limited by the bytes of their bodies, and keep nobody else out.
+        if self.in_flight - self.bodies.arriving > self._limit:
             return "busy"
         if self.lag >= seconds:
             return "late"
         return None
 
     async def drain(self, quiet: float, longest: float) -> None:
-        """Serve on, asking callers to come no more, until nobody came for `quiet` seconds.
+        """Serve until there was no request for `quiet` seconds, at most for `longest` seconds.
 
-        Endpoints are taken out of a Service some time after readiness falls, and clients keep
-        connections; each answer tells its client to close. At most `longest` seconds altogether.
+        Endpoints leave a Service some time after readiness fails, and clients keep connections, so
+        each response asks its client to close the connection.
         """
         self.draining = True
         started = self._last = self._clock.monotonic()
