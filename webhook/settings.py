@@ -3,9 +3,9 @@
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -17,9 +17,9 @@ from pydantic_settings import (
 )
 from typing_extensions import override
 
-from webhook.admission import configuration
-from webhook.api import quantity
-from webhook.domain import pools, usage
+from webhook.admission import webhook_configurations
+from webhook.api import names
+from webhook.domain.features import FEATURE_NAMES, Feature, closure
 from webhook.domain.options import (
     AdmissionOptions,
     CapacityOptions,
@@ -30,21 +30,29 @@ from webhook.domain.options import (
     SchedulingOptions,
     SeedsOptions,
     UsageOptions,
-    UsageRule,
 )
-from webhook.runtime.leader import Timing
+from webhook.domain.pools import discovery
+from webhook.runtime.leader_election import LeaseTiming
 from webhook.scheduling import profiles
 from webhook.server.app import Role
-from webhook.settingsfile import SettingsError, SettingsFile, camel, snake, with_off
+from webhook.server.bodies import DEFAULT_BYTES, MAX_BODY
+from webhook.settingsfile import (
+    PREFIX,
+    SettingsError,
+    SettingsFile,
+    explain,
+    parse_usage,
+    restore_off,
+)
 
-PREFIX: Final = "ESPALIER_"
+Owned: TypeAlias = Literal["managedseed", "managedseedset"]
+"""A controller of ours that replaces Gardener's."""
+
 ROLES: Final[tuple[Role, ...]] = ("admission", "extender", "controllers")
-
-_DOMAINS: Final = frozenset({"none", "single_zone", "multi_zone"})
 
 
 class Settings(BaseSettings):
-    """Everything that `espalier serve` can be told."""
+    """All settings of `espalier serve`."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -55,15 +63,19 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
+    reads_environment: ClassVar = True
+
     config: Path | None = None
     """YAML file with settings; keys are the names of flags in camelCase"""
 
     kubeconfig: str = ""
-    """kubeconfig file; without it KUBECONFIG, then the pod's account, then ~/.kube/config"""
+    """kubeconfig file; without it KUBECONFIG, then the service account, then ~/.kube/config"""
     context: str = ""
     """context of the kubeconfig; without it the current one"""
     namespace: str = "espalier-system"
     """namespace of our own objects: lease, certificates, ledgers"""
+    garden_namespace: str = names.GARDEN_NAMESPACE
+    """namespace of ManagedSeeds, ManagedSeedSets, region distances and the garden's Secrets"""
     identity: str = Field(default_factory=socket.gethostname)
     """name of this replica in the lease, in Events and in logs; without it the host name"""
 
@@ -77,38 +89,47 @@ class Settings(BaseSettings):
     """port for /healthz, /readyz and /metrics; 0 lets the system choose"""
     roles: Annotated[tuple[Role, ...], NoDecode] = ROLES
     """what this process does, separated by commas: admission, extender, controllers, nodegroups"""
-    own: Annotated[tuple[Literal["managedseed", "managedseedset"], ...], NoDecode] = ()
-    """beside a Gardener: what we do instead of its controllers, separated by commas"""
+    features: Annotated[tuple[Feature, ...], NoDecode] = FEATURE_NAMES
+    """the parts of Espalier to run, separated by commas; what they require is added"""
+    own: Annotated[tuple[Owned, ...], NoDecode] = ()
+    """beside a Gardener: controllers that replace Gardener's, separated by commas"""
     standalone: bool = False
-    """whether to forget that a Gardener was seen here, because it left for good"""
+    """whether to delete the marker of a Gardener that was uninstalled for good"""
     max_in_flight: int = Field(500, ge=1)
-    """requests answered at the same time; more are turned away with 503 and Retry-After"""
+    """requests processed at the same time; more are refused with 503 and Retry-After"""
+    max_body_bytes: int = Field(DEFAULT_BYTES, ge=MAX_BODY)
+    """bytes of request bodies in memory at the same time, by default an eighth of the memory limit
+    in the manifests; more are refused with 503 and Retry-After"""
+    fast_path: bool = True
+    """whether small reviews bypass the general HTTP handling; the verdicts are the same without"""
     drain_quiet: float = Field(10.0, ge=0)
-    """when stopping: leave after so many seconds without a request"""
+    """when stopping: exit after so many seconds without a request"""
     drain_longest: float = Field(45.0, ge=0)
-    """when stopping: leave after so many seconds in any case"""
+    """when stopping: exit after so many seconds in any case"""
 
     service_name: str = "espalier"
     """Service in our namespace through which API servers call the webhooks"""
     advertise_url: str = ""
     """https URL at which API servers reach this server, instead of the Service"""
     manage_webhooks: bool = True
-    """whether the leader creates and keeps the webhook configurations"""
+    """whether the leader creates and updates the webhook configurations"""
 
     certificate_directory: Path | None = None
     """serve tls.crt and tls.key (and publish ca.crt) of this directory, such as a mounted Secret"""
     certificate_secret: str = "espalier-tls"  # noqa: S105 - a name
-    """Secret in our namespace that holds our own authority and certificate, made if absent"""
+    """Secret in our namespace with our own CA and certificate, created if it does not exist"""
     certificate_names: Annotated[tuple[str, ...], NoDecode] = ()
     """further DNS names and addresses of our certificate, separated by commas"""
     certificate_days: float = Field(90.0, gt=0)
-    """life of a certificate that we make; it is renewed after two thirds"""
+    """lifetime of our own certificates; they are renewed after two thirds of it"""
     authority_days: float = Field(3650.0, gt=0)
-    """life of the authority that we make; it is succeeded after two thirds"""
+    """lifetime of our own CA; it is rotated after two thirds of it"""
     client_ca: Path | None = None
-    """PEM file; who calls bind or explain with a certificate of it is known by its name"""
+    """PEM file of a CA; its client certificates authenticate schedulers and callers of explain"""
     admission_client_ca: Path | None = None
-    """PEM file; reviews are then taken only with a client certificate of it"""
+    """PEM file of a CA; reviews then require one of its client certificates"""
+    admission_client_names: Annotated[tuple[str, ...], NoDecode] = ()
+    """common names that these certificates may have, separated by commas; without it any name"""
 
     lease_name: str = "espalier"
     """Lease in our namespace that replicas with the role controllers compete for"""
@@ -122,40 +143,46 @@ class Settings(BaseSettings):
     nodegroups_port: int = Field(9444, ge=0, le=65535)
     """port for autoscalers, with mTLS, where the role nodegroups is on; 0 lets the system choose"""
     nodegroups_client_ca: Path | None = None
-    """PEM file; autoscalers need a certificate of it, without the file one of our own authority"""
+    """PEM file of the CA of autoscalers; without it our own CA"""
     nodegroups_insecure: str = ""
-    """namespace that callers on loopback may see and scale without any certificate"""
+    """namespace that clients on loopback may read and scale without a certificate"""
     nodegroups_processes: int = Field(1, ge=1, le=64)
-    """processes that autoscalers are spread over"""
+    """number of processes that serve autoscalers"""
     nodegroups_beside: int = Field(0, ge=0)
-    """parent process whose port for autoscalers is shared; this process ends with it"""
+    """process id of the parent that shares its port for autoscalers; ends with it"""
     node_group_auto_discovery: Annotated[tuple[str, ...], NoDecode] = ()
-    """mcm:KEY[=VALUE], repeatable; without it whatever carries a worker pool's label is found"""
+    """mcm:KEY[=VALUE], repeatable; without it all objects with the label of a worker pool"""
 
     log_format: Literal["json", "text"] = "json"
-    """how log lines look"""
+    """format of log lines"""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """the least important log lines to write; refusals are info, permissions debug"""
+    """lowest level of log lines; denied reviews are info, allowed ones debug"""
 
     admission: AdmissionOptions = AdmissionOptions()
-    """how strict policies are, for whom; as a section of the file"""
+    """modes of policies; a section of the file"""
     scheduler: SchedulingOptions = SchedulingOptions()
-    """how shoots get their seeds; as a section of the file"""
+    """scheduling of shoots; a section of the file"""
     usage: UsageOptions = UsageOptions()
-    """what shoots use of resources, by failure domain; as a section of the file"""
+    """resource usage of shoots by failure tolerance type; a section of the file"""
     capacity: CapacityOptions = CapacityOptions()
-    """how many shoots seeds take; as a section of the file"""
+    """capacity of seeds for shoots; a section of the file"""
     scheduled_scaling: ScalingOptions = ScalingOptions()
-    """what scheduled scalings may do; as a section of the file"""
+    """effect and limits of scheduled scalings; a section of the file"""
     seeds: SeedsOptions = SeedsOptions()
-    """how managed seeds and sets of them are looked after; as a section of the file"""
+    """managed seeds and sets of them; a section of the file"""
     nodegroups: NodeGroupsOptions = NodeGroupsOptions()
-    """how worker pools are looked after; as a section of the file"""
+    """discovery and control of worker pools; a section of the file"""
     rollout: RolloutOptions = RolloutOptions()
-    """how sets of seeds are rolled beside a Gardener; as a section of the file"""
+    """rollouts of managed seed sets beside a Gardener; a section of the file"""
 
     @field_validator(
-        "roles", "own", "certificate_names", "node_group_auto_discovery", mode="before"
+        "roles",
+        "features",
+        "own",
+        "certificate_names",
+        "admission_client_names",
+        "node_group_auto_discovery",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -165,61 +192,89 @@ class Settings(BaseSettings):
 
     @field_validator("roles")
     @classmethod
-    def _need_a_role(cls, value: tuple[Role, ...]) -> tuple[Role, ...]:
+    def _require_role(cls, value: tuple[Role, ...]) -> tuple[Role, ...]:
         if not value:
             raise ValueError(f"name at least one of {', '.join(ROLES)}")
         return value
 
+    @field_validator("features")
+    @classmethod
+    def _require_feature(cls, value: tuple[Feature, ...]) -> tuple[Feature, ...]:
+        if not value:
+            raise ValueError(f"name at least one of {', '.join(FEATURE_NAMES)}")
+        return value
+
     @field_validator("node_group_auto_discovery")
     @classmethod
-    def _need_specs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        pools.discoveries(value)
+    def _validate_discovery(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        discovery.discoveries(value)
+        return value
+
+    @field_validator("nodegroups")
+    @classmethod
+    def _validate_nodegroups(cls, value: NodeGroupsOptions) -> NodeGroupsOptions:
+        discovery.discoveries(value.discovery)
         return value
 
     @field_validator("advertise_url")
     @classmethod
-    def _need_https(cls, value: str) -> str:
-        return callable_url(value)
+    def _validate_url(cls, value: str) -> str:
+        return require_https_url(value)
 
     @field_validator("scheduler")
     @classmethod
-    def _need_known_names(cls, value: SchedulingOptions) -> SchedulingOptions:
+    def _validate_scheduler(cls, value: SchedulingOptions) -> SchedulingOptions:
         profiles.check(value)
         return value
 
     @field_validator("admission", mode="before")
     @classmethod
-    def _read_off(cls, value: Any) -> Any:
-        """Read a bare `off` as it is meant: YAML takes it for a boolean."""
-        return with_off(value) if isinstance(value, Mapping) else value
+    def _restore_off(cls, value: Any) -> Any:
+        """Accept a bare `off`, which YAML parses as a boolean."""
+        return restore_off(value) if isinstance(value, Mapping) else value
 
     @field_validator("admission")
     @classmethod
-    def _need_known_policies(cls, value: AdmissionOptions) -> AdmissionOptions:
-        configuration.check(value)
+    def _validate_policies(cls, value: AdmissionOptions) -> AdmissionOptions:
+        webhook_configurations.check(value)
         return value
 
     @field_validator("usage", mode="before")
     @classmethod
-    def _read_usage(cls, value: Any) -> Any:
-        return _usage(value) if isinstance(value, Mapping) else value
+    def _parse_usage(cls, value: Any) -> Any:
+        return parse_usage(value) if isinstance(value, Mapping) else value
 
     @model_validator(mode="after")
-    def _need_safe_timing(self) -> "Settings":
+    def _validate_timing(self) -> "Settings":
         self.timing  # noqa: B018 - raises if leaders could overlap
+        if "nodegroups" in self.roles and "node-groups" not in self.features:
+            raise ValueError("the role nodegroups needs the feature node-groups, add it")
+        return self
+
+    @model_validator(mode="after")
+    def _validate_admission_clients(self) -> "Settings":
+        if self.admission_client_names and self.admission_client_ca is None:
+            raise ValueError("admissionClientNames needs admissionClientCa: set both, or neither")
         return self
 
     @property
-    def timing(self) -> Timing:
-        """The times of the leader election."""
-        return Timing(self.lease_duration, self.renew_deadline, self.retry_period)
+    def timing(self) -> LeaseTiming:
+        """The timing of the leader election."""
+        return LeaseTiming(self.lease_duration, self.renew_deadline, self.retry_period)
+
+    @property
+    def active_roles(self) -> tuple[Role, ...]:
+        """The roles without those for features that are not in use."""
+        places = "placement" in closure(self.features)
+        return tuple(role for role in self.roles if places or role != "extender")
 
     def options(self) -> Options:
-        """Give the part of the settings that decisions read."""
-        ours = type(self).model_fields
+        """Return the part of the settings that decisions use."""
+        known = type(self).model_fields
         given = {
-            each.name: getattr(self, each.name) for each in fields(Options) if each.name in ours
+            each.name: getattr(self, each.name) for each in fields(Options) if each.name in known
         }
+        given["features"] = closure(self.features)
         given["scheduling"] = self.scheduler
         given["scaling"] = self.scheduled_scaling
         specs = self.node_group_auto_discovery or self.nodegroups.discovery
@@ -242,57 +297,44 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         path = init_settings().get("config") or os.environ.get(f"{PREFIX}CONFIG")
-        return init_settings, env_settings, SettingsFile(settings_cls, str(path) if path else "")
+        file = SettingsFile(settings_cls, str(path) if path else "")
+        return (init_settings, *([env_settings] if cls.reads_environment else ()), file)
 
 
-def _usage(written: Mapping[str, Any]) -> UsageOptions:
-    """Read rules by resource; raises ValueError with what is wrong."""
-    rules = []
-    for resource, amounts in written.items():
-        if resource in usage.BUILT_IN:
-            raise ValueError(f"{resource} is counted by itself, leave it out")
-        if not isinstance(amounts, Mapping) or not {snake(key) for key in amounts} <= _DOMAINS:
-            raise ValueError(f"{resource}: write amounts for none, single-zone and multi-zone")
-        parsed = {snake(key): quantity.parse(amount) for key, amount in amounts.items()}
-        rules.append((str(resource), UsageRule(**parsed)))
-    return UsageOptions(tuple(rules))
+SECTIONS: Final = tuple(
+    name for name, field in Settings.model_fields.items() if is_dataclass(field.annotation)
+)
+"""The settings that are sections of the file and have no flag."""
 
 
-def callable_url(value: str) -> str:
-    """Give a URL as API servers can call it, or nothing; raises ValueError for any other."""
+def require_https_url(value: str) -> str:
+    """Return an https URL without a trailing slash, or an empty string; raises ValueError."""
     parts = urlsplit(value)
     if value and (parts.scheme != "https" or not parts.hostname or parts.query):
         raise ValueError("write it like https://host:port, API servers call https only")
     return value.rstrip("/")
 
 
+class _FileSettings(Settings):
+    """The settings of a file alone."""
+
+    reads_environment: ClassVar = False
+
+
 def load(flags: Mapping[str, str]) -> Settings:
-    """Put the settings together; raises SettingsError with a line for each that does not work."""
+    """Load the settings; raises SettingsError with a line for each invalid one."""
+    return _load(Settings, flags)
+
+
+def load_file(path: str) -> Settings:
+    """Load the settings of a file only; raises SettingsError with a line for each invalid one."""
+    return _load(_FileSettings, {"config": path})
+
+
+def _load(settings: type[Settings], flags: Mapping[str, str]) -> Settings:
     values: dict[str, Any] = {**flags}
     try:
-        return Settings(**values)
+        return settings(**values)
     except ValidationError as error:
-        raise SettingsError("\n".join(_explain(fault) for fault in error.errors())) from error
-
-
-def flag(name: str) -> str:
-    """Spell a setting as a flag."""
-    return f"--{name.replace('_', '-')}"
-
-
-def variable(name: str) -> str:
-    """Spell a setting as an environment variable."""
-    return f"{PREFIX}{name.upper()}"
-
-
-def _explain(fault: Any) -> str:
-    path = [str(part) for part in fault["loc"]]
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
-    if not path:
-        return f"settings: {message}"
-    name = path[0]
-    if name not in Settings.model_fields:
-        return f"{'.'.join(path)}: no such setting, run espalier serve --help for the list"
-    where = f"set it by {flag(name)}, {variable(name)} or {camel(name)} in the file"
-    return f"{'.'.join([camel(part) for part in path])}: {message}; {where}"
+        lines = (explain(each, Settings.model_fields, SECTIONS) for each in error.errors())
+        raise SettingsError("\n".join(lines)) from error

@@ -1,5 +1,6 @@
-"""THE COMPOSITION ROOT. Builds the rooms, connects them, starts them in order, stops in reverse.
+"""THE COMPOSITION ROOT: builds the parts, connects them, starts them in order, stops in reverse.
 
-The only place that knows all rooms. No rule and no protocol lives here: what is more than a line
-of connecting belongs to a room.
+`program` is the server behind `espalier serve`; `leader_tasks`, `nodegroups`, `certificates`,
+`readiness` and `api_watcher` build its parts, and `watched_kinds` selects what the cache watches.
+The only package that imports all others. It holds no rules and no protocols.
 """
