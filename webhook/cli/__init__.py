@@ -1,5 +1,6 @@
 """COMMANDS. Arguments in, exit codes out.
 
-One module a command, with `add_arguments` for its flags and `run` for its work. Text for people
-is printed here and nowhere else; whatever can be asked without a terminal lives in the rooms below.
+Each command is a module with `add_arguments` for its flags and `run` for its work, and a row in
+`main` or `plugin`. Only this package prints to the terminal; everything else that a command needs
+is in the packages below.
 """

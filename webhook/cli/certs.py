@@ -1,33 +1,32 @@
-"""`espalier certs`: make, show and renew certificates, in files or in the server's Secret."""
+"""`espalier certs`: create, show and renew certificates, in files or in the server's Secret."""
 
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from webhook.api.meta import ObjectKey
-from webhook.cli import clientcerts
-from webhook.cluster import config
-from webhook.cluster.client import Client
+from webhook.cli import clientcerts, connection
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError, NotFoundError
-from webhook.controllers.certificates import Store
-from webhook.runtime.clock import SystemClock
+from webhook.controllers.installation.certificates import CertificateStore
+from webhook.kube.clock import SystemClock
+from webhook.kube.meta import ObjectKey
 from webhook.settings import Settings
 from webhook.tls.authority import Authority, KeyPair
-from webhook.tls.bundle import Bundle, BundleError, check, split, write_directory, write_file
-from webhook.tls.material import Material, Profile
-
-NAME: Final = "certs"
-HELP: Final = "create, show or rotate certificates"
-
-T = TypeVar("T")
+from webhook.tls.bundle import (
+    Bundle,
+    BundleError,
+    parse_certificates,
+    validate_bundle,
+    write_directory,
+    write_file,
+)
+from webhook.tls.material import CertificateProfile, Material
 
 _FILES: Final = Path("certs")
 _KEY_FILES: Final = ("authority.crt", "authority.key")
@@ -36,11 +35,11 @@ _KEY_FILES: Final = ("authority.crt", "authority.key")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    create = actions.add_parser("create", help="make an authority and a serving certificate")
-    show = actions.add_parser("show", help="tell what there is and when it expires")
-    rotate = actions.add_parser("rotate", help="make a new certificate before it is due")
+    create = actions.add_parser("create", help="create a CA and a serving certificate")
+    show = actions.add_parser("show", help="list the certificates and when they expire")
+    rotate = actions.add_parser("rotate", help="renew the certificate now")
     for each in (create, show, rotate):
-        _add_place(each)
+        _add_location(each)
     create.add_argument(
         "--name",
         action="append",
@@ -48,25 +47,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="DNS name or address of the server, repeatable; default: localhost, 127.0.0.1",
     )
     create.add_argument(
-        "--client", metavar="USER", help="also make a client certificate for a user, in files only"
+        "--client",
+        metavar="USER",
+        help="also create a client certificate for a user, in files only",
     )
     create.add_argument("--group", action="append", default=[], help="a group of that user")
     create.add_argument(
         "--nodegroups",
         metavar="NAMESPACE",
-        help="only make a client certificate for the autoscaler of a shoot, by the authority there",
+        help="only create a client certificate for the cluster-autoscaler of a shoot",
     )
     for each in (create, rotate):
-        each.add_argument("--days", type=float, default=90.0, help="life of the certificate")
+        each.add_argument(
+            "--days", type=float, default=90.0, help="lifetime of the certificate (default 90)"
+        )
     rotate.add_argument(
         "--authority",
         action="store_true",
-        help="replace the authority too: the leader publishes the new one first",
+        help="also replace the CA: the leader publishes the new one first",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it; 2 if that is not possible."""
+    """Run one action; 2 if that is not possible."""
     try:
         if not args.secret and (args.directory is not None or args.action == "create"):
             return _in_files(args, args.directory or _FILES)
@@ -76,12 +79,16 @@ def run(args: argparse.Namespace) -> int:
         return 2
 
 
-def _add_place(parser: argparse.ArgumentParser) -> None:
+def _add_location(parser: argparse.ArgumentParser) -> None:
     defaults = Settings.model_fields
-    parser.add_argument("--directory", type=Path, metavar="DIR", help="files instead of a cluster")
-    parser.add_argument("--secret", action="store_true", help="the Secret of a cluster")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to ask")
-    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        metavar="DIR",
+        help="use files in this folder instead of a cluster",
+    )
+    parser.add_argument("--secret", action="store_true", help="use the Secret of a cluster")
+    connection.add_flags(parser)
     for name in ("namespace", "certificate_secret"):
         default = defaults[name].default
         flag = f"--{name.replace('_', '-')}"
@@ -90,18 +97,20 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
 
 def _in_files(args: argparse.Namespace, directory: Path) -> int:
     now = datetime.now(UTC)
-    if args.action == "create" and not (args.nodegroups and _holds_authority(directory)):
-        profile = Profile(args.name or ("localhost", "127.0.0.1"), timedelta(days=args.days))
+    if args.action == "create" and not (args.nodegroups and _has_authority(directory)):
+        profile = CertificateProfile(
+            args.name or ("localhost", "127.0.0.1"), timedelta(days=args.days)
+        )
         return _create_files(args, directory, Material.create(profile, now), now)
     authority = Authority(_read_pair(directory, *_KEY_FILES))
     leaf = _read_pair(directory, "tls.crt", "tls.key")
     trusted = _read(directory / "ca.crt")
     if args.action == "create":
-        return _admit(args, directory, Material(authority, leaf, trusted), now)
+        return _create_client(args, directory, Material(authority, leaf, trusted), now)
     if args.action == "rotate":
         if args.authority:
-            raise BundleError("files have no leader that publishes an authority: create them anew")
-        names = tuple(_names(split(leaf.certificate)[0]))
+            raise BundleError("the CA of files cannot be rotated: remove them and create new ones")
+        names = tuple(_names(parse_certificates(leaf.certificate)[0]))
         leaf = authority.sign_server(names, now, timedelta(days=args.days))
         write_directory(directory, Bundle(leaf, trusted))
     return _show(Material(authority, leaf, trusted), now)
@@ -110,8 +119,10 @@ def _in_files(args: argparse.Namespace, directory: Path) -> int:
 def _create_files(
     args: argparse.Namespace, directory: Path, material: Material, now: datetime
 ) -> int:
-    if _holds_authority(directory):
-        raise BundleError(f"{directory} holds an authority already: rotate it or remove it first")
+    if _has_authority(directory):
+        raise BundleError(
+            f"{directory} holds a CA already: rotate the certificate, or remove the files first"
+        )
     write_directory(directory, material.bundle)
     for name, content in material.encode().items():
         write_file(directory / name, content)
@@ -122,41 +133,44 @@ def _create_files(
         write_file(directory / "client.key", pair.key)
     print(f"wrote {directory}/")
     if args.nodegroups:
-        return _admit(args, directory, material, now)
+        return _create_client(args, directory, material, now)
     return _show(material, now)
 
 
-def _admit(args: argparse.Namespace, directory: Path, material: Material, now: datetime) -> int:
-    """Make a certificate by which an autoscaler is let in to the groups of one namespace."""
+def _create_client(
+    args: argparse.Namespace, directory: Path, material: Material, now: datetime
+) -> int:
+    """Create the client certificate of a cluster-autoscaler for the groups of one namespace."""
     folder = clientcerts.write(material, args.nodegroups, directory, now, args.days)
-    print(f"wrote {folder}/; espalier nodegroups config {args.nodegroups} tells how to use it")
+    print(f"wrote {folder}/; espalier nodegroups config {args.nodegroups} prints how to use it")
     return 0
 
 
-def _holds_authority(directory: Path) -> bool:
+def _has_authority(directory: Path) -> bool:
     return (directory / _KEY_FILES[1]).exists()
 
 
 async def _in_cluster(args: argparse.Namespace) -> int:
     key = ObjectKey(args.namespace, args.certificate_secret)
     now = datetime.now(UTC)
-
-    async def work(client: Client) -> int:
+    async with connection.connect(args) as client:
         days = timedelta(days=getattr(args, "days", 90.0))
         names = tuple(getattr(args, "name", ())) or _service_names(args.namespace)
-        store = Store(client, key, Profile(names, days), SystemClock())
+        store = CertificateStore(client, key, CertificateProfile(names, days), SystemClock())
         if args.action == "create":
             material = await store.obtain()
             if args.nodegroups:
                 where = args.directory or _FILES
-                return await asyncio.to_thread(_admit, args, where, material, now)
+                return await asyncio.to_thread(_create_client, args, where, material, now)
             return _show(material, now)
         try:
             material, secret = await store.read()
         except NotFoundError:
-            raise BundleError(f"there is no Secret {key}: espalier serve makes it") from None
+            raise BundleError(f"there is no Secret {key}: espalier serve creates it") from None
         if args.action == "rotate":
-            kept = Profile(tuple(_names(split(material.leaf.certificate)[0])), days)
+            kept = CertificateProfile(
+                tuple(_names(parse_certificates(material.leaf.certificate)[0])), days
+            )
             material = (
                 material.with_successor(kept, now)
                 if args.authority
@@ -165,25 +179,17 @@ async def _in_cluster(args: argparse.Namespace) -> int:
             await store.write(material, secret)
         return _show(material, now)
 
-    return await _with_client(args, work)
-
-
-async def _with_client(args: argparse.Namespace, work: Callable[[Client], Awaitable[T]]) -> T:
-    access = await config.load(args.kubeconfig, args.context)
-    async with Client(access) as client:
-        return await work(client)
-
 
 def _show(material: Material, now: datetime) -> int:
-    """Print one line a certificate; 1 if what is served is not whole or not of its time."""
+    """Print a line for each certificate; 1 if the serving certificate is not valid now."""
     parts = [("certificate", material.leaf.certificate)]
     parts.append(("authority", material.authority.certificate))
     if material.successor is not None:
         parts.append(("successor", material.successor.certificate))
     for title, pem in parts:
-        print(_line(title, split(pem)[0], now))
+        print(_line(title, parse_certificates(pem)[0], now))
     try:
-        check(material.bundle, now)
+        validate_bundle(material.bundle, now)
     except BundleError as error:
         print(f"not usable: {error}")
         return 1

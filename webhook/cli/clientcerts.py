@@ -1,4 +1,4 @@
-"""Client certificates for autoscalers: each names the one namespace that it is for."""
+"""Client certificates of cluster-autoscalers: each one is for one namespace, which it names."""
 
 import re
 from datetime import datetime, timedelta
@@ -13,9 +13,9 @@ _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def write(material: Material, namespace: str, directory: Path, now: datetime, days: float) -> Path:
-    """Sign a certificate for a namespace and write it, its key and the authorities to trust."""
+    """Sign a certificate for a namespace; write it, its key and the CAs; return the folder."""
     if not _NAMESPACE.fullmatch(namespace):
-        raise BundleError(f"{namespace!r} is no name of a namespace")
+        raise BundleError(f"{namespace!r} is not a valid namespace name")
     pair = material.authority.sign_client(namespace, now, (GROUP,), timedelta(days=days))
     folder = directory / f"nodegroups-{namespace}"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,11 @@
-"""`espalier explain`: why each seed is refused, or what it scores, for one shoot."""
+"""`espalier explain`: why the scheduler filters out each seed for a shoot, or its score."""
 
 import argparse
 import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,26 +20,24 @@ from webhook.api.core import APIService, ConfigMap
 from webhook.api.decode import decode
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed
-from webhook.api.meta import Object, ObjectKey
 from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cluster import config
+from webhook.cli import connection
 from webhook.cluster.client import Client
+from webhook.cluster.config import ConfigError
 from webhook.cluster.documents import read
 from webhook.cluster.errors import ApiError, ForbiddenError, NotFoundError
 from webhook.cluster.requests import Selection
 from webhook.domain.options import Options
+from webhook.kube.meta import Object, ObjectKey
 from webhook.scheduling import explain
 from webhook.scheduling.explain import Explanation
-from webhook.scheduling.landscape import Landscape
+from webhook.scheduling.seed_table import SeedTable
 from webhook.settings import load
 from webhook.settingsfile import SettingsError
-from webhook.state.memory import Memory
+from webhook.state.cluster_state import ClusterState
 from webhook.state.snapshot import Snapshot
-
-NAME: Final = "explain"
-HELP: Final = "say why each seed is refused, or what it scores, for a shoot"
 
 _UNUSABLE: Final = 2
 _MODELS: Final[tuple[type[Object], ...]] = (
@@ -49,39 +48,37 @@ _MODELS: Final[tuple[type[Object], ...]] = (
     ManagedSeed,
     Project,
 )
-_NEEDED: Final = frozenset({Seed, Shoot, CloudProfile})
-_GARDENER: Final = ObjectKey("", "v1beta1.core.gardener.cloud")
+_REQUIRED: Final = frozenset({Seed, Shoot, CloudProfile})
 
 
 class UnexplainableError(Exception):
-    """What was asked cannot be answered; the message says why."""
+    """The shoot cannot be explained; the message says why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.description = (
-        "Decide about a shoot as the scheduler would, from what the cluster holds now and with "
-        "your own rights, and tell about every seed. With -f the shoot need not be in the cluster."
+        "Place a shoot as the scheduler would, with the present objects of the cluster and your "
+        "own permissions, and list every seed. With -f the shoot need not be in the cluster."
     )
     parser.add_argument("shoot", nargs="?", metavar="NAMESPACE/SHOOT", help="the shoot")
     parser.add_argument(
-        "-f", "--filename", metavar="FILE", help="a Shoot manifest instead; - reads from stdin"
+        "-f", "--filename", metavar="FILE", help="a Shoot manifest instead; - for stdin"
     )
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
-    parser.add_argument("--config", metavar="FILE", help="the settings that the server runs with")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to look at")
-    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    parser.add_argument("--config", metavar="FILE", help="the settings file of the server")
+    connection.add_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain; 1 if no seed fits, 2 if it cannot be told."""
+    """Print the explanation; 1 if no seed fits, 2 if the shoot cannot be explained."""
     try:
         found = asyncio.run(_explain(arguments))
-    except (UnexplainableError, SettingsError, config.ConfigError) as error:
+    except (UnexplainableError, SettingsError, ConfigError) as error:
         print(error, file=sys.stderr)
         return _UNUSABLE
     except ApiError as error:
-        print(f"the cluster cannot be asked: {error}", file=sys.stderr)
+        print(f"the cluster cannot be read: {error}", file=sys.stderr)
         return _UNUSABLE
     if arguments.output == "json":
         print(json.dumps(explain.encode(found), indent=2))
@@ -93,13 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
 async def _explain(arguments: argparse.Namespace) -> Explanation:
     subject = _subject(arguments)
     options = load({"config": arguments.config} if arguments.config else {}).options()
-    access = await config.load(arguments.kubeconfig, arguments.context)
-    async with Client(access) as client:
-        snapshot = await gather(client, options)
+    async with connection.connect(arguments) as client:
+        snapshot = await _read_snapshot(client, options)
     shoot = subject if isinstance(subject, Shoot) else snapshot.get(Shoot, subject)
     if shoot is None:
         raise UnexplainableError(f"there is no shoot {subject}")
-    return explain.explain(shoot, Landscape(), snapshot)
+    return explain.explain(shoot, SeedTable(), snapshot)
 
 
 def _subject(arguments: argparse.Namespace) -> Shoot | ObjectKey:
@@ -130,44 +126,32 @@ def _is_shoot(document: Any) -> bool:
     return isinstance(document, dict) and document.get("kind") == "Shoot"
 
 
-async def gather(client: Client, options: Options) -> Snapshot:
-    """Read all that a decision looks at, once, as the API server has it."""
-    memory = Memory((*_MODELS, ConfigMap, APIService), options=options)
+async def _read_snapshot(client: Client, options: Options) -> Snapshot:
+    """Read all objects that a placement depends on."""
+    state = ClusterState((*_MODELS, ConfigMap, APIService), options=options)
     selections = [Selection(kind_of_model(model)) for model in _MODELS]
     tables = f"{names.REGION_CONFIG_PURPOSE}={names.REGION_CONFIG}"
-    namespace = options.scheduling.garden_namespace
+    namespace = options.garden_namespace
     selections.append(Selection(kind_of_model(ConfigMap), namespace, labels=tables))
-    await _find_gardener(client, memory)
+    with suppress(ApiError):
+        beside = await connection.has_gardener(client)
+        state.configure(replace(options, beside_gardener=beside))
     for selection in selections:
         try:
             async for document in _list(client, selection):
                 found = read(selection.kind, document)
-                memory.observe(selection.kind.model, found.key, found.entry, found.version)
+                state.observe(selection.kind.model, found.key, found.entry, found.version)
         except ForbiddenError as error:
-            if selection.kind.model in _NEEDED:
+            if selection.kind.model in _REQUIRED:
                 raise
-            print(f"note: judged without {selection.kind.plural}: {error}", file=sys.stderr)
-    return Snapshot(memory, datetime.now(UTC))
-
-
-async def _find_gardener(client: Client, memory: Memory) -> None:
-    try:
-        raw = await client.get(kind_of_model(APIService), _GARDENER)
-    except ApiError:
-        return
-    beside = bool((raw.get("spec") or {}).get("service"))
-    memory.configure(replace(memory.options, beside_gardener=beside))
+            print(f"note: decided without {selection.kind.plural}: {error}", file=sys.stderr)
+    return Snapshot(state, datetime.now(UTC))
 
 
 async def _list(client: Client, selection: Selection) -> AsyncIterator[msgspec.Raw]:
-    token = ""
-    while True:
-        try:
-            page = await client.page(selection, token)
-        except NotFoundError:
-            return  # a kind that is not served has no objects
-        for item in page.items:
-            yield item
-        if not page.token:
-            return
-        token = page.token
+    try:
+        async for page in client.pages(selection):
+            for item in page.items:
+                yield item
+    except NotFoundError:
+        return  # the kind is not served

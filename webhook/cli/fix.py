@@ -1,4 +1,4 @@
-"""`espalier fix worker-pools`: raise `maximum` where a pool has more zones than nodes."""
+"""`espalier fix worker-pools`: raises `maximum` where a pool has more zones than nodes."""
 
 import argparse
 import asyncio
@@ -8,23 +8,20 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.progress import Progress
 
-from webhook.api.decode import decode
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import Draft, ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.cluster import config
+from webhook.cli import connection
 from webhook.cluster.client import Client
+from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError
-from webhook.cluster.requests import Selection
+from webhook.kube.meta import Draft, ObjectKey
 
-NAME: Final = "fix"
-HELP: Final = "mend objects that are older than the rules"
 _FAILED: Final = 1
 _UNUSABLE: Final = 2
 
 
 class Repair(NamedTuple):
-    """What is changed in one shoot: a JSON patch that fails if somebody was faster."""
+    """The repair of one shoot: a JSON patch that fails if the pools have changed."""
 
     key: ObjectKey
     raised: tuple[str, ...]
@@ -38,25 +35,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "zones (document 002: fix existing clusters)."
     )
     parser.add_argument("what", choices=("worker-pools",))
-    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
-    parser.add_argument("--kubeconfig", metavar="FILE")
-    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would change")
+    connection.add_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Mend what needs it; 1 if some shoot could not be mended, 2 if none could be read."""
+    """Repair shoots; 1 if one could not be repaired, 2 if they cannot be read."""
     try:
         return asyncio.run(_run(args))
-    except (config.ConfigError, ApiError, OSError) as error:
+    except (ConfigError, ApiError, OSError) as error:
         print(f"espalier fix: {error}", file=sys.stderr)
         return _UNUSABLE
 
 
 def plan(shoot: Shoot) -> Repair | None:
-    """Say what a shoot needs; a pool without nodes, or one that suffices, is left alone.
+    """Return the repair of a shoot; None if no pool needs one.
 
-    Each raise is guarded by the pool's name and its maximum, so a shoot that has changed
-    meanwhile is not touched.
+    A pool with maximum 0 needs none. The patch tests name and maximum of each pool, so that it
+    fails if they have changed.
     """
     patch: list[Draft] = []
     raised = []
@@ -74,42 +70,33 @@ def plan(shoot: Shoot) -> Repair | None:
 
 
 async def _run(args: argparse.Namespace) -> int:
-    access = await config.load(args.kubeconfig or None, args.context or None)
     console = Console(stderr=True)
-    async with Client(access) as client:
+    async with connection.connect(args) as client:
         seen, repairs = await _find(client)
         failures: list[str] = []
         if not args.dry_run:
             with Progress(console=console, transient=True) as progress:
-                for repair in progress.track(repairs, description="mending shoots"):
-                    failures += await _mend(client, repair)
+                for repair in progress.track(repairs, description="repairing shoots"):
+                    failures += await _repair(client, repair)
     for repair in repairs:
         print(f"{repair.key}: {', '.join(repair.raised)}")
     for failure in failures:
         print(failure, file=sys.stderr)
-    done = "would be mended" if args.dry_run else f"mended, {len(failures)} failed"
+    done = "would be repaired" if args.dry_run else f"repaired, {len(failures)} failed"
     number = len(repairs) - len(failures)
-    print(f"{seen} shoots looked at, {number} {done}", file=sys.stderr)
+    print(f"{seen} shoots checked, {number} {done}", file=sys.stderr)
     return _FAILED if failures else 0
 
 
 async def _find(client: Client) -> tuple[int, list[Repair]]:
-    repairs, seen, token = [], 0, ""
-    while True:
-        page = await client.page(Selection(kind_of_model(Shoot)), token)
-        for item in page.items:
-            seen += 1
-            repair = plan(decode(Shoot, item))
-            if repair is not None:
-                repairs.append(repair)
-        token = page.token
-        if not token:
-            return seen, repairs
+    shoots = await client.list_objects(Shoot)
+    repairs = [repair for shoot in shoots if (repair := plan(shoot)) is not None]
+    return len(shoots), repairs
 
 
-async def _mend(client: Client, repair: Repair) -> list[str]:
+async def _repair(client: Client, repair: Repair) -> list[str]:
     try:
         await client.patch(kind_of_model(Shoot), repair.key, repair.patch)
     except ApiError as error:
-        return [f"{repair.key}: not mended: {error}"]
+        return [f"{repair.key}: not repaired: {error}"]
     return []

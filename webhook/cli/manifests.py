@@ -1,36 +1,48 @@
-"""`espalier manifests`: everything to install, or to take away again."""
+"""`espalier manifests`: prints, writes or removes the objects of an installation."""
 
 import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from webhook.api.crds import definable
-from webhook.api.kinds import kind_of_model
+from webhook.api.kinds import Kind, Origin, kind_of_model
 from webhook.api.scaling import Tortoise
-from webhook.cli.install import bundle, tortoise, webhooks
+from webhook.cli import connection
+from webhook.cli.install import server_settings
+from webhook.cli.install.flags import add_api_servers, add_features, add_own, add_removal
+from webhook.cli.install.generate import bundle, tortoise, webhooks
 from webhook.cli.install.layout import Layout
-from webhook.cli.install.uninstall import StillNeededError, Uninstall
-from webhook.cluster import config, landscape, remembrance
-from webhook.cluster.client import Client
+from webhook.cli.install.uninstall.uninstaller import PendingShootsError, Uninstaller
+from webhook.cluster import config, discovery, gardener_marker
+from webhook.cluster.discovery import InstalledApis
 from webhook.cluster.errors import ApiError
-from webhook.cluster.landscape import Landscape
-from webhook.settings import callable_url
+from webhook.domain.features import FEATURE_NAMES, closure
+from webhook.kube.meta import Raw
+from webhook.settings import require_https_url
+from webhook.settingsfile import SettingsError
 
-NAME: Final = "manifests"
-HELP: Final = "print everything to install, for kubectl apply -f -"
 _DESCRIPTION: Final = """\
-Print the objects that install Espalier. Without --standalone or --beside-gardener the cluster
-of the kubeconfig is asked whether a Gardener is there and which kinds somebody else serves.
+Print the objects that install Espalier. The cluster of the kubeconfig decides whether there is a
+Gardener, unless --standalone or --beside-gardener does. Definitions that others serve or manage in
+the cluster are left out and listed on stderr; --offline does not read a cluster.
 """
+_LANDSCAPES: Final = "--standalone or --beside-gardener"
+_PROJECTS: Final[Mapping[Origin, str]] = {
+    "gardener": "Gardener",
+    "extension": "an extension of Gardener",
+    "dns": "a DNS controller",
+    "machine": "machine-controller-manager",
+    "druid": "etcd-druid",
+    "tortoise": "Tortoise",
+}
+"""The projects whose kinds an installation may define."""
 _UNUSABLE: Final = 2
-
-T = TypeVar("T")
+_OWN_ALONE: Final = "--own is for clusters with a Gardener, elsewhere Espalier owns all: omit it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,134 +50,201 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--standalone", action="store_true", help="there is no Gardener: define all kinds"
+        "--standalone", action="store_true", help="for a cluster without Gardener: define all kinds"
     )
     where.add_argument(
-        "--beside-gardener", action="store_true", help="there is one: define only our own kinds"
+        "--beside-gardener",
+        action="store_true",
+        help="for a cluster with Gardener: define only our own kinds",
     )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to ask, or to leave")
-    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    connection.add_flags(parser)
+    add_features(parser)
+    add_own(parser)
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="with --standalone or --beside-gardener: read no cluster, leave out no definition",
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="the settings file of the server, for its pods and for everything that depends on it",
+    )
     parser.add_argument(
         "--part",
         choices=("garden", "runtime", "all"),
         default="all",
-        help="for a virtual garden that runs no pods: what goes there, or what runs elsewhere",
+        help="for a virtual garden: the objects of the garden, or those of its runtime cluster",
     )
-    parser.add_argument("--namespace", default=Layout().namespace, help="default: %(default)s")
+    parser.add_argument("--namespace", metavar="NAME", help=f"default: {Layout().namespace}")
     parser.add_argument(
-        "--garden-namespace", default=Layout().garden_namespace, help="default: %(default)s"
+        "--garden-namespace", metavar="NAME", help=f"default: {Layout().garden_namespace}"
     )
     parser.add_argument("--image", default=Layout().image, help="default: %(default)s")
     parser.add_argument("--replicas", type=int, default=Layout().replicas, metavar="N")
     parser.add_argument(
-        "--advertise-url", default="", metavar="URL", help="the server runs outside, at this URL"
+        "--advertise-url",
+        default="",
+        metavar="URL",
+        help="URL of a server that runs outside the cluster",
     )
+    add_api_servers(parser)
     parser.add_argument(
         "--monitoring", action="store_true", help="add PrometheusRule, ServiceMonitor, dashboard"
     )
     parser.add_argument(
         "--webhooks",
         action="store_true",
-        help="print only the webhook configurations that the leader will make",
+        help="print only the webhook configurations that the leader will create",
     )
     parser.add_argument("--write", type=Path, metavar="DIR", help="write files for kustomize")
     parser.add_argument(
         "--tortoise-crd-patch",
         action="store_true",
-        help="print the patch that gives Tortoise's definition the fields of scheduled scaling",
+        help="print the patch that adds the fields of scheduled scaling to Tortoise's CRD",
     )
-    leave = parser.add_argument_group("leaving")
-    leave.add_argument(
-        "--uninstall", action="store_true", help="remove webhooks, then all that we wrote"
-    )
-    leave.add_argument(
-        "--crds", action="store_true", help="with --uninstall: our definitions and their objects"
-    )
-    leave.add_argument(
-        "--force", action="store_true", help="with --uninstall: even if shoots wait for us"
-    )
+    add_removal(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print, write or remove; 2 if the cluster cannot be asked."""
-    if complaint := _contradiction(arguments):
-        return _fail(complaint)
+    """Print, write or remove; 1 if something was not removed, 2 if the cluster cannot be read."""
     try:
+        if conflict := _flag_conflict(arguments):
+            return _fail(conflict)
         if arguments.uninstall:
             return asyncio.run(_uninstall(arguments))
         if arguments.tortoise_crd_patch:
             return _print_tortoise_patch(arguments)
         return _install(arguments)
+    except SettingsError as error:
+        return _fail("\n  ".join(str(error).splitlines()))
     except (config.ConfigError, ApiError, tortoise.NoSuchVersionError, OSError) as error:
         return _fail(str(error))
 
 
-def _contradiction(arguments: argparse.Namespace) -> str:
-    """Name flags that would do nothing, or harm, together; empty if all is well."""
+def _flag_conflict(arguments: argparse.Namespace) -> str:
+    """Describe flags that cannot be combined; empty if there are none."""
+    if arguments.standalone and _layout(arguments).own:
+        return _OWN_ALONE
     if (arguments.crds or arguments.force) and not arguments.uninstall:
-        return "--crds and --force go with --uninstall"
+        return "--crds and --force need --uninstall"
+    if arguments.offline and not (arguments.standalone or arguments.beside_gardener):
+        return f"--offline needs {_LANDSCAPES}"
     try:
-        callable_url(arguments.advertise_url)
+        require_https_url(arguments.advertise_url)
     except ValueError as error:
         return f"--advertise-url: {error}"
     if arguments.advertise_url and arguments.part == "runtime":
         return "--advertise-url is for a server outside, --part=runtime for pods: choose one"
     if arguments.monitoring and not _layout(arguments).has_pods:
-        return "--monitoring goes with the pods: leave it out, or choose --part runtime or all"
+        return "--monitoring needs pods: omit it, or choose --part runtime or all"
+    if arguments.api_servers and not _layout(arguments).has_pods:
+        return "--api-servers needs pods: omit it, or choose --part runtime or all"
     return ""
 
 
 def _install(arguments: argparse.Namespace) -> int:
     layout = _layout(arguments)
-    if arguments.standalone or arguments.beside_gardener:
-        kinds = list(definable(beside_gardener=layout.beside_gardener))
-    else:
+    if _asks_cluster(arguments, layout):
         try:
-            found, beside = asyncio.run(_with_client(arguments, partial(_ask, arguments)))
+            found, beside = asyncio.run(_read_apis(arguments, layout))
         except (config.ConfigError, ApiError, OSError) as error:
-            return _fail(f"{error}; without a cluster say --standalone or --beside-gardener")
-        if displaced := [kind.resource for kind in found.displaced()]:
-            return _fail(f"an aggregated API covers our definitions: {', '.join(displaced)}")
+            return _fail(f"{error}; without a cluster add --offline to {_LANDSCAPES}")
+        if covered := [kind.resource for kind in found.covered()]:
+            return _fail(f"an aggregated API covers our definitions of {', '.join(covered)}")
+        if layout.own and not beside:
+            return _fail(_OWN_ALONE)
         kinds = list(found.to_define(beside_gardener=beside))
+        if layout.has_garden:
+            _report_left_out(found, beside, layout)
+        is_chosen = arguments.standalone or arguments.beside_gardener
+        monitoring = layout.monitoring or (found.has_prometheus and not is_chosen)
         layout = replace(
-            layout,
-            beside_gardener=beside,
-            monitoring=layout.monitoring or found.has_prometheus,
-            claimed=found.aggregated,
+            layout, beside_gardener=beside, monitoring=monitoring, claimed=found.aggregated
         )
+    else:
+        kinds = list(definable(beside_gardener=layout.beside_gardener))
+        if layout.has_garden:
+            _report_unasked(filter(layout.defines, kinds))
+    kinds = list(filter(layout.defines, kinds))
     if arguments.write is not None:
         _write(arguments.write, bundle.files(layout, kinds))
         return 0
     items = webhooks.preview(layout) if arguments.webhooks else bundle.objects(layout, kinds)
-    sys.stdout.write(bundle.write(items))
+    sys.stdout.write(bundle.to_yaml(items))
     return 0
 
 
-async def _ask(arguments: argparse.Namespace, client: Client) -> tuple[Landscape, bool]:
-    """Look at the cluster; one that had a Gardener counts as having it, as the server sees it."""
-    found = await landscape.ask(client)
-    if found.has_gardener or not await remembrance.is_kept(client, arguments.namespace):
-        return found, found.has_gardener
-    remedy = "say --standalone if it left for good"
-    print(f"espalier manifests: a Gardener was seen here before, {remedy}", file=sys.stderr)
+def _asks_cluster(arguments: argparse.Namespace, layout: Layout) -> bool:
+    """Return whether a cluster decides what is printed: always, unless nobody names one.
+
+    The objects for pods alone contain nothing that others may have.
+    """
+    if not (arguments.standalone or arguments.beside_gardener):
+        return True
+    if arguments.offline or not layout.has_garden:
+        return False
+    return config.is_configured(arguments.kubeconfig)
+
+
+def _report_left_out(found: InstalledApis, beside: bool, layout: Layout) -> None:
+    left = [
+        f"{kind.resource} ({claimant})"
+        for kind, claimant in found.left_out(beside_gardener=beside)
+        if layout.defines(kind)
+    ]
+    if left:
+        _note(f"left out, because others serve or manage them: {', '.join(left)}")
+
+
+def _report_unasked(kinds: Iterable[Kind]) -> None:
+    others = dict.fromkeys(_PROJECTS[kind.origin] for kind in kinds if kind.origin in _PROJECTS)
+    if others:
+        remedy = f"where {', '.join(others)} is installed, name the cluster with --kubeconfig"
+        _note(f"no cluster was read, so no definition was left out; {remedy}")
+
+
+async def _read_apis(arguments: argparse.Namespace, layout: Layout) -> tuple[InstalledApis, bool]:
+    """Read the APIs and whether there is a Gardener, also one that the server saw earlier."""
+    async with connection.connect(arguments) as client:
+        found = await discovery.read_installed_apis(client)
+        if arguments.standalone and found.has_gardener:
+            _note("--standalone, although the cluster has a Gardener: use --beside-gardener")
+        if arguments.standalone or arguments.beside_gardener:
+            return found, arguments.beside_gardener
+        if found.has_gardener:
+            return found, True
+        if not await gardener_marker.marker_exists(client, layout.namespace):
+            return found, False
+    _note("a Gardener was seen here before, use --standalone if it was removed for good")
     return found, True
 
 
 def _layout(arguments: argparse.Namespace) -> Layout:
-    return Layout(
+    """Return the layout of the flags and of the settings file; raises SettingsError."""
+    layout = Layout(
         beside_gardener=arguments.beside_gardener,
+        own=arguments.own,
+        features=closure(arguments.features or FEATURE_NAMES),
         part=arguments.part,
-        namespace=arguments.namespace,
-        garden_namespace=arguments.garden_namespace,
+        namespace=arguments.namespace or Layout().namespace,
+        garden_namespace=arguments.garden_namespace or Layout().garden_namespace,
         image=arguments.image,
         replicas=arguments.replicas,
         advertise_url=arguments.advertise_url.rstrip("/"),
+        api_servers=arguments.api_servers,
         monitoring=arguments.monitoring,
     )
+    if arguments.config is None:
+        return layout
+    shared = ("namespace", "garden_namespace", "advertise_url", "own", "features")
+    given = {name: getattr(arguments, name) for name in shared}
+    return server_settings.with_settings(layout, arguments.config, given)
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
-    """Make the folder hold exactly these files of ours; others are left alone."""
+    """Write the files, and delete CRDs that are not among them; other files stay."""
     for old in folder.glob("crds/*.yaml"):
         if str(old.relative_to(folder)) not in files:
             old.unlink()
@@ -178,38 +257,39 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 def _print_tortoise_patch(arguments: argparse.Namespace) -> int:
     definition = None
     if not (arguments.standalone or arguments.beside_gardener):
-        found = asyncio.run(_with_client(arguments, landscape.ask))
-        definition = found.definitions.get(kind_of_model(Tortoise).resource)
-    print(json.dumps(tortoise.addition(definition), indent=2))
+        definition = asyncio.run(_read_tortoise_definition(arguments))
+    print(json.dumps(tortoise.crd_patch(definition), indent=2))
     return 0
 
 
+async def _read_tortoise_definition(arguments: argparse.Namespace) -> Raw | None:
+    async with connection.connect(arguments) as client:
+        found = await discovery.read_installed_apis(client)
+    return found.definitions.get(kind_of_model(Tortoise).resource)
+
+
 async def _uninstall(arguments: argparse.Namespace) -> int:
-    def say(line: str) -> None:
+    def report(line: str) -> None:
         print(line, flush=True)
 
-    async def leave(client: Client) -> list[str]:
-        removal = Uninstall(client, _layout(arguments), say)
-        return await removal.run(with_definitions=arguments.crds, force=arguments.force)
-
     try:
-        problems = await _with_client(arguments, leave)
-    except StillNeededError as error:
+        async with connection.connect(arguments) as client:
+            uninstaller = Uninstaller(client, _layout(arguments), report)
+            problems = await uninstaller.run(with_definitions=arguments.crds, force=arguments.force)
+    except PendingShootsError as error:
         print(error, file=sys.stderr)
         return 1
     except TimeoutError:
-        return _fail("a server still makes its webhooks anew: stop it, then try again")
+        return _fail("a server creates its webhooks again: stop it, then run this again")
     for problem in problems:
         print(f"not removed: {problem}", file=sys.stderr)
     return 1 if problems else 0
 
 
-async def _with_client(arguments: argparse.Namespace, work: Callable[[Client], Awaitable[T]]) -> T:
-    access = await config.load(arguments.kubeconfig, arguments.context)
-    async with Client(access) as client:
-        return await work(client)
+def _note(message: str) -> None:
+    print(f"espalier manifests: {message}", file=sys.stderr)
 
 
 def _fail(message: str) -> int:
-    print(f"espalier manifests: {message}", file=sys.stderr)
+    _note(message)
     return _UNUSABLE

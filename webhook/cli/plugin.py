@@ -1,21 +1,29 @@
-"""`kubectl-espalier`, or `kubectl espalier`: commands about objects in a cluster."""
+"""`kubectl-espalier`, called as `kubectl espalier`: commands about objects in a cluster."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from webhook.cli.main import run
+from webhook.cli.main import Command, run
 
-SUBCOMMANDS: Final[Mapping[str, str]] = {
-    "rollout": "webhook.cli.rollout.command",
-    "explain": "webhook.cli.explain",
-    "schedule": "webhook.cli.schedule.command",
-    "nodegroups": "webhook.cli.nodegroups.command",
+SUBCOMMANDS: Final[Mapping[str, Command]] = {
+    "rollout": Command(
+        "webhook.cli.rollout.command", "follow, pause and undo rolling updates of ManagedSeedSets"
+    ),
+    "explain": Command(
+        "webhook.cli.explain", "show for a shoot why each seed is filtered out, or its score"
+    ),
+    "schedule": Command(
+        "webhook.cli.schedule.command",
+        "show which floors of scheduled scaling apply when, for the next days",
+    ),
+    "nodegroups": Command(
+        "webhook.cli.nodegroups.command",
+        "show worker pools as node groups, with bounds, sizes and zone states",
+    ),
 }
-"""Subcommands and the modules behind them, in the order in which help lists them."""
+"""All subcommands, in the order in which the help lists them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand."""
-    return run(
-        SUBCOMMANDS, "kubectl espalier", "Look after seeds, shoots and their schedules", argv
-    )
+    return run(SUBCOMMANDS, "kubectl espalier", "Manage seeds, shoots and their schedules", argv)

@@ -1,53 +1,56 @@
-"""`espalier serve`: the server against a real cluster."""
+"""`espalier serve`: runs the server against a cluster."""
 
 import argparse
 import asyncio
 import logging
 import signal
 import sys
-from dataclasses import is_dataclass
 from typing import Final, get_origin
 
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError, ForbiddenError, UnauthorizedError
-from webhook.runtime import logs
-from webhook.runtime.manager import root_cause
+from webhook.nodegroups.service import GrpcListenError
+from webhook.runtime import logs, memory
+from webhook.runtime.tasks import root_cause
 from webhook.server.listeners import ListenError
-from webhook.settings import Settings, flag, load, variable
-from webhook.settingsfile import SettingsError
+from webhook.settings import SECTIONS, Settings, load
+from webhook.settingsfile import SettingsError, flag_name, variable_name
 from webhook.tls.bundle import BundleError
-from webhook.wiring.landscape import CoveredError
-from webhook.wiring.program import Address, Program, connect, greet
+from webhook.wiring.api_watcher import ShadowedDefinitionsError
+from webhook.wiring.program import Address, Program, check_connection, connect
 
 logger = logging.getLogger(__name__)
 
-NAME: Final = "serve"
-HELP: Final = "run webhooks, extender and controllers against a cluster"
 
-_HOPELESS: Final = (SettingsError, ConfigError, ListenError, BundleError, ApiError, CoveredError)
-_SECTIONS: Final = [
-    name for name, field in Settings.model_fields.items() if is_dataclass(field.annotation)
-]
+_STARTUP_ERRORS: Final = (
+    SettingsError,
+    ConfigError,
+    ListenError,
+    GrpcListenError,
+    BundleError,
+    ApiError,
+    ShadowedDefinitionsError,
+)
 _DESCRIPTION: Final = """\
 Every flag can also be set by an ESPALIER_* variable, named in brackets, or in the YAML file that
---config names, in this order of precedence. The file alone has the sections """
+--config names, in this order of precedence. Only the file has the sections """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare one flag for each setting that is not a section of the file."""
-    parser.description = f"{_DESCRIPTION}{', '.join(_SECTIONS)}."
+    parser.description = f"{_DESCRIPTION}{', '.join(SECTIONS)}."
     for name, field in Settings.model_fields.items():
-        if name not in _SECTIONS:
-            text = f"{field.description} [{variable(name)}]".replace("%", "%%")
+        if name not in SECTIONS:
+            text = f"{field.description} [{variable_name(name)}]".replace("%", "%%")
             if field.default not in (None, "", ()) and field.default_factory is None:
-                text += f" (default: {_shown(field.default)})"
+                text += f" (default: {_default_text(field.default)})"
             parser.add_argument(
-                flag(name), dest=name, metavar="VALUE", help=text, action=_action(name)
+                flag_name(name), dest=name, metavar="VALUE", help=text, action=_action(name)
             )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal comes; 2 if that cannot even begin."""
+    """Serve until a signal arrives; 2 if the server cannot start, 1 if a bug stops it."""
     given = {
         name: ",".join(value) if isinstance(value, list) else value
         for name, value in vars(args).items()
@@ -56,20 +59,21 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = load(given)
         logs.configure(settings.log_format, settings.log_level)
+        memory.return_large_blocks()
         _run(settings)
-    except _HOPELESS as error:
-        return _fail(_explain(error))
+    except _STARTUP_ERRORS as error:
+        return _fail(_message(error))
     except BaseExceptionGroup as group:
         cause = root_cause(group)
-        if isinstance(cause, ConfigError | ListenError | BundleError | ApiError):
-            return _fail(_explain(cause))
+        if isinstance(cause, _STARTUP_ERRORS):
+            return _fail(_message(cause))
         logger.critical("stopped by a bug", exc_info=group)
         return 1
     return 0
 
 
 def _action(name: str) -> str:
-    """Let flags be repeated whose setting is a list; elsewhere the last one counts."""
+    """Return the argparse action: flags of list settings can be repeated."""
     return "append" if get_origin(Settings.model_fields[name].annotation) is tuple else "store"
 
 
@@ -95,7 +99,7 @@ async def _serve(settings: Settings) -> None:
         logger.info("listening", extra={**about, "roles": list(settings.roles)})
 
     async with await connect(settings) as client:
-        await greet(client, settings)
+        await check_connection(client, settings)
         await Program(settings, client).run(stop, started)
     logger.info("stopped")
 
@@ -105,18 +109,22 @@ def _on_signal(
 ) -> None:
     logger.info("stopping", extra={"signal": number.name})
     stop.set()
-    # Whoever asks twice is in a hurry.
+    # A second signal ends the process at once.
     loop.remove_signal_handler(number)
 
 
-def _explain(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
+    if isinstance(error, SettingsError):
+        return "\n  ".join(str(error).splitlines())
     text = " ".join(str(error).split())
-    if isinstance(error, ListenError):
-        return f"{text}; free it or choose others with --port and --http-port"
+    if isinstance(error, ListenError | GrpcListenError):
+        return f"{text}; free it or choose another: --port, --http-port or --nodegroups-port"
     if isinstance(error, BundleError):
-        return f"{text}; mend it, or leave the flag that names it out"
+        return f"{text}; fix the file, or omit the flag that names it"
     if isinstance(error, UnauthorizedError | ForbiddenError):
-        return f"the API server refuses us: {text}; check the rights of the kubeconfig's user"
+        return (
+            f"the API server denies access: {text}; check the permissions of the kubeconfig's user"
+        )
     if isinstance(error, ApiError):
         return f"the API server cannot be used: {text}; check --kubeconfig and --context"
     return text
@@ -127,5 +135,5 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _shown(value: object) -> str:
+def _default_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,5 +1,5 @@
-"""INSTALLING. What an operator applies to a cluster, and how to take it away again.
+"""INSTALLATION. What an operator applies to a cluster, and how it is removed again.
 
-Generators are plain functions from a `Layout` to objects; only `landscape` and `uninstall` talk
-to a cluster. Nothing here decides about other people's objects.
+`generate` makes the manifests from a `layout`, `examine` checks a machine and a cluster, and
+`uninstall` removes an installation. Only `examine` and `uninstall` talk to a cluster.
 """

@@ -1,22 +1,45 @@
-"""Where and how Espalier is installed: the one value that all generators read."""
+"""Where and how Espalier is installed: the value that all generators read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from webhook import __version__
 from webhook.api import names
-from webhook.api.meta import Draft
+from webhook.api.kinds import Kind
+from webhook.domain import features
+from webhook.domain.features import ALL_FEATURES, Feature
+from webhook.domain.options import Options
+from webhook.kube.meta import Draft
+from webhook.runtime.leader_election import LeaseTiming
+from webhook.settings import Owned, Settings
+from webhook.wiring.shutdown import longest_stop
 
 Part: TypeAlias = Literal["garden", "runtime", "all"]
 """`garden` is the cluster that holds the objects, `runtime` the one that runs the pods."""
+
+Mode: TypeAlias = Literal[
+    "standalone", "gardener", "own-managedseed", "own-managedseedset", "kube-scheduler", "seed"
+]
+"""What an installation does, as far as its permissions depend on it.
+
+`gardener` is beside a Gardener, `own-…` a controller that replaces Gardener's there, and `seed` the
+side of a seed; `kube-scheduler` is an addition to any other.
+"""
 
 NAME: Final = "espalier"
 SERVING_PORT: Final = 9443
 PLAIN_PORT: Final = 8080
 GROUPS_PORT: Final = 9444
-"""Where autoscalers are answered, once the role nodegroups is on."""
+"""The gRPC port for cluster-autoscalers, used if the role nodegroups is on."""
+SETTINGS_MAP: Final = "espalier-settings"
+"""The ConfigMap with the settings file of the server."""
+CLIENT_CA_MAP: Final = "espalier-client-ca"
+"""The optional ConfigMap with the CAs of schedulers and API servers, for settings to name."""
+SETTINGS_KEY: Final = "settings.yaml"
 KUBECONFIG_SECRET: Final = "espalier-kubeconfig"  # noqa: S105 -- a name, no password
+
+_NO_SETTINGS: Final = "# Settings of `espalier serve`, see docs/reference/settings.md.\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +47,48 @@ class Layout:
     """One installation."""
 
     beside_gardener: bool = False
+    own: tuple[Owned, ...] = ()
+    """Beside a Gardener: the controllers that replace Gardener's."""
     part: Part = "all"
     namespace: str = "espalier-system"
     garden_namespace: str = names.GARDEN_NAMESPACE
-    """Where managed seeds, default domains and distances of regions are."""
+    """Holds managed seeds, default domains and region distances."""
     image: str = f"espalier:{__version__}"
     replicas: int = 3
     advertise_url: str = ""
-    """Where API servers reach a server that runs outside the cluster; no pods are made then."""
+    """The URL of a server that runs outside the cluster; then there are no pods."""
+    api_servers: tuple[str, ...] = ()
+    """The ip blocks from which API servers call; if it is empty, every source may call."""
     monitoring: bool = False
+    features: frozenset[Feature] = ALL_FEATURES
+    """The features to install, with those that they require."""
     claimed: frozenset[str] = frozenset()
-    """Names of APIServices that somebody else's server answers for."""
+    """Names of the APIServices that an aggregated API server serves."""
+    settings_text: str = _NO_SETTINGS
+    """The settings file of the server."""
+    options: Options = field(default_factory=Options)
+    """What decisions read of these settings."""
+    stop_seconds: float = longest_stop(
+        Settings.model_fields["drain_longest"].default, LeaseTiming()
+    )
+    """How long a pod of these settings takes to stop at most."""
+    webhook_url: str = ""
+    """The URL of these settings at which API servers call the pods, instead of the Service."""
+
+    def defines(self, kind: Kind) -> bool:
+        """Return whether one of the features needs a kind."""
+        return features.needs(self.features, kind.model)
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """The modes of the installation; a permission is granted if one of them needs it."""
+        if not self.beside_gardener:
+            return frozenset(("standalone",))
+        owned: dict[Owned, Mode] = {
+            "managedseed": "own-managedseed",
+            "managedseedset": "own-managedseedset",
+        }
+        return frozenset(("gardener", *(owned[each] for each in self.own)))
 
     @property
     def has_garden(self) -> bool:
@@ -46,22 +100,22 @@ class Layout:
 
     @property
     def is_split(self) -> bool:
-        """Whether pods reach the garden from another cluster, with a kubeconfig of their own."""
+        """Whether pods run in another cluster than the garden and need a kubeconfig to reach it."""
         return self.part == "runtime"
 
 
 def labels() -> dict[str, str]:
-    """Give the labels of everything that belongs to the installation."""
+    """Return the labels of every object of the installation."""
     return {names.APP_NAME: NAME, names.APP_PART_OF: NAME, names.MANAGED_BY: NAME}
 
 
 def selector() -> dict[str, str]:
-    """Give the labels by which pods are found; they never change."""
+    """Return the labels that select the pods; they never change."""
     return {names.APP_NAME: NAME, names.APP_COMPONENT: "server"}
 
 
 def metadata(name: str, namespace: str = "", **more: Mapping[str, str]) -> Draft:
-    """Give the metadata of an object of the installation."""
+    """Return the metadata of an object of the installation."""
     found: Draft = {"name": name}
     if namespace:
         found["namespace"] = namespace

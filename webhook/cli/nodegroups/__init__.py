@@ -1,4 +1,4 @@
-"""NODE GROUPS for people: what there is, live, and how to configure an autoscaler for it.
+"""NODE GROUPS on the command line: `command` lists them, `config` prints how to use them.
 
-Everything is read from a cluster through its API and worked out as the server does it.
+`listing` reads the objects from the API server and computes the groups as the server does.
 """

@@ -1,4 +1,4 @@
-"""`kubectl espalier nodegroups`: pools and zones with their bounds, sizes and troubles."""
+"""`kubectl espalier nodegroups`: lists pools and zones with bounds, sizes and states."""
 
 import argparse
 import asyncio
@@ -13,57 +13,69 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from webhook.cli import connection
 from webhook.cli.nodegroups import listing
-from webhook.cli.nodegroups.listing import Row
-from webhook.cluster import config
+from webhook.cli.nodegroups.listing import Disagreement, GroupRow
 from webhook.cluster.client import Client
 from webhook.cluster.config import ConfigError
 from webhook.cluster.errors import ApiError
-from webhook.domain.pools import DiscoveryError, Unfit, discoveries
-from webhook.runtime.clock import SystemClock
+from webhook.domain.pools.discovery import DiscoveryError, UnusableDeployment, discoveries
+from webhook.kube.clock import SystemClock
 from webhook.settings import Settings
 
-NAME: Final = "nodegroups"
-HELP: Final = "show worker pools as node groups, with bounds, sizes and troubles"
-
 _POLL_SECONDS: Final = 1.0
-_WIDE: Final = 200
+_PIPE_WIDTH: Final = 200
+"""Wide enough that output to a program is not wrapped."""
 
 
-class Seen(NamedTuple):
-    """What there is at one moment."""
+class Listing(NamedTuple):
+    """All node groups at one moment, and what is wrong with pools and MachineDeployments."""
 
-    rows: list[Row]
-    unfit: list[Unfit]
+    rows: list[GroupRow]
+    unusable: list[UnusableDeployment]
+    disagreements: list[Disagreement]
 
     @property
     def json(self) -> dict[str, Any]:
-        """Spell it for programs."""
-        left_out = [{"name": each.name, "why": each.why} for each in self.unfit]
-        return {"groups": [row.json for row in self.rows], "leftOut": left_out}
+        """Return the JSON of `-o json`."""
+        left_out = [{"name": each.name, "why": each.why} for each in self.unusable]
+        return {
+            "groups": [row.json for row in self.rows],
+            "leftOut": left_out,
+            "disagreements": [each.json for each in self.disagreements],
+        }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     add = parser.add_argument
-    add("-n", "--namespace", default="", help="one shoot's namespace; without it all of them")
-    add("-w", "--watch", action="store_true", help="go on until interrupted")
-    add("-o", "--output", choices=("table", "json"), default="table", help="how to print")
-    add("--kubeconfig", help="the kubeconfig file to use")
-    add("--context", help="the context of the kubeconfig to use")
+    add("-n", "--namespace", default="", help="namespace of one shoot (default: all)")
+    add("-w", "--watch", action="store_true", help="update until interrupted")
+    add(
+        "-o",
+        "--output",
+        choices=("table", "json"),
+        default="table",
+        help="output format (default %(default)s)",
+    )
+    connection.add_flags(parser)
     default = Settings.model_fields["namespace"].default
-    add("--espalier-namespace", default=default, help=f"where records are (default {default})")
+    add(
+        "--espalier-namespace",
+        default=default,
+        help=f"namespace of the pool records (default {default})",
+    )
     add(
         "--node-group-auto-discovery",
         action="append",
         default=[],
         metavar="mcm:KEY[=VALUE]",
-        help="as the server was told; repeatable",
+        help="the flag of the server; repeatable",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show; 1 if there is nothing to show, 2 if nobody could be asked."""
+    """Print node groups; 1 if there are none, 2 if the cluster cannot be read."""
     try:
         discoveries(tuple(args.node_group_auto_discovery))
         return asyncio.run(_run(args))
@@ -73,50 +85,57 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace) -> int:
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
-    access = await config.load(args.kubeconfig, args.context)
-    async with Client(access) as client:
-        seen = await _look(args, client)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    async with connection.connect(args) as client:
+        found = await _read(args, client)
         if args.watch:
-            await _watch(args, client, console, seen)
+            await _watch(args, client, console, found)
         elif args.output == "json":
-            print(json.dumps(seen.json, indent=2))
+            print(json.dumps(found.json, indent=2))
         else:
-            console.print(_shown(*seen))
-    return 0 if seen.rows else 1
+            console.print(_render(*found))
+    return 0 if found.rows else 1
 
 
-async def _watch(args: argparse.Namespace, client: Client, console: Console, seen: Seen) -> None:
-    """Go on showing: in place on a terminal, else whatever changed, one JSON document a line."""
+async def _watch(
+    args: argparse.Namespace, client: Client, console: Console, found: Listing
+) -> None:
+    """Print updates: in place on a terminal, else each change, as JSON one document a line."""
     in_place = args.output != "json" and console.is_terminal
     with Live(console=console, auto_refresh=False) if in_place else nullcontext() as live:
-        shown = None
+        printed = None
         while True:
             if live is not None:
-                live.update(_shown(*seen), refresh=True)
-            elif seen != shown and args.output == "json":
-                print(json.dumps(seen.json), flush=True)
-            elif seen != shown:
-                console.print(_shown(*seen))
+                live.update(_render(*found), refresh=True)
+            elif found != printed and args.output == "json":
+                print(json.dumps(found.json), flush=True)
+            elif found != printed:
+                console.print(_render(*found))
                 sys.stdout.flush()
-            shown = seen
+            printed = found
             await asyncio.sleep(_POLL_SECONDS)
             try:
-                seen = await _look(args, client)
-            except ApiError as error:  # it may be back in a moment
+                found = await _read(args, client)
+            except ApiError as error:  # may be temporary
                 print(f"nodegroups: {' '.join(str(error).split())}", file=sys.stderr)
 
 
-async def _look(args: argparse.Namespace, client: Client) -> Seen:
+async def _read(args: argparse.Namespace, client: Client) -> Listing:
     now = SystemClock().now()
     specs = tuple(args.node_group_auto_discovery)
     snapshot = await listing.read(client, args.namespace, args.espalier_namespace, specs, now)
     views = listing.views_of(snapshot)
     rows = [row for view in views for row in listing.rows_of(snapshot, view)]
-    return Seen(rows, [each for view in views for each in view.unfit])
+    unusable = [each for view in views for each in view.unusable]
+    differing = [each for view in views for each in listing.disagreements_of(view)]
+    return Listing(rows, unusable, differing)
 
 
-def _shown(rows: Iterable[Row], unfit: Iterable[Unfit]) -> RenderableType:
+def _render(
+    rows: Iterable[GroupRow],
+    unusable: Iterable[UnusableDeployment],
+    disagreements: Iterable[Disagreement],
+) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("NAMESPACE", "POOL", "ZONE"):
         table.add_column(title, overflow="fold")
@@ -130,13 +149,14 @@ def _shown(rows: Iterable[Row], unfit: Iterable[Unfit]) -> RenderableType:
             *(str(each) for each in (row.minimum, row.maximum, row.assigned, row.ready)),
             *(_state(row), row.permits, row.strategy),
         )
-    left_out = [Text(f"left out: {each.name}: {each.why}") for each in unfit]
-    return Group(table, *left_out)
+    left_out = [Text(f"left out: {each.name}: {each.why}") for each in unusable]
+    differing = [Text(each.text) for each in disagreements]
+    return Group(table, *differing, *left_out)
 
 
-def _state(row: Row) -> str:
+def _state(row: GroupRow) -> str:
     if row.bad_until is not None:
         return f"bad until {row.bad_until:%H:%M:%S}"
-    if row.standing != "good":
-        return "bad, as cluster-autoscaler says" if row.standing == "bad" else "on trial"
+    if row.health != "good":
+        return "bad, reported by cluster-autoscaler" if row.health == "bad" else "on trial"
     return "rolling" if row.is_rolling else ""

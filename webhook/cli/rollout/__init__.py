@@ -1,5 +1,5 @@
-"""`kubectl espalier rollout`: follow, pause and take back rolling updates of sets of seeds.
+"""`kubectl espalier rollout`: follow, pause and undo rolling updates of ManagedSeedSets.
 
-`command` reads arguments, `sets` talks to the cluster, `differences` and `progress` are pure and
-turn objects into what people read.
+`command` reads arguments, `sets` reads and writes the cluster, `differences` and `progress` turn
+objects into text without I/O.
 """

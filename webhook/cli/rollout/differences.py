@@ -1,4 +1,4 @@
-"""What changed between two revisions of a set's templates, for people."""
+"""The changes between two revisions of a ManagedSeedSet's templates, as text."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,20 +6,20 @@ from typing import Any, Final
 
 import yaml
 
+from webhook.api import names
 from webhook.api.core import ControllerRevision
 
-CAUSE: Final = "kubernetes.io/change-cause"
-_NOTHING: Final = "<none>"
+_NONE: Final = "<none>"
 
 
 def templates(revision: ControllerRevision) -> Any:
-    """Return the templates that a revision keeps."""
+    """Return the templates that a revision holds."""
     data = revision.data if isinstance(revision.data, Mapping) else {}
     return data.get("spec") or {}
 
 
 def unified(old: ControllerRevision | None, new: ControllerRevision) -> str:
-    """Write the difference between two revisions as `diff -u` does."""
+    """Return the unified diff of two revisions."""
     before = _lines(templates(old)) if old is not None else []
     name = f"revision {old.revision}" if old is not None else "nothing"
     after = _lines(templates(new))
@@ -27,15 +27,15 @@ def unified(old: ControllerRevision | None, new: ControllerRevision) -> str:
 
 
 def summary(old: ControllerRevision | None, new: ControllerRevision) -> str:
-    """Name what changed in one line: each field with its old and new value."""
-    cause = new.metadata.annotations.get(CAUSE)
+    """Describe the change in one line: its cause, or each field with its old and new value."""
+    cause = new.metadata.annotations.get(names.CHANGE_CAUSE)
     if cause:
         return cause
     if old is None:
-        return _NOTHING
+        return _NONE
     changes = [*_changes(templates(old), templates(new), ())]
     shown = ", ".join(changes[:3])
-    return f"{shown} and {len(changes) - 3} more" if len(changes) > 3 else shown or _NOTHING
+    return f"{shown} and {len(changes) - 3} more" if len(changes) > 3 else shown or _NONE
 
 
 def _changes(old: Any, new: Any, path: Sequence[str]) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _changes(old: Any, new: Any, path: Sequence[str]) -> Iterator[str]:
 
 def _short(value: Any) -> str:
     if value is None:
-        return _NOTHING
+        return _NONE
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000).strip()
     text = text.removesuffix("...").strip()
     return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,4 +1,4 @@
-"""How far a rolling update has come, in a line and in a table."""
+"""The progress of a rolling update, as a line and as a table."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -8,55 +8,62 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from webhook.api import conditions, names
+from webhook.api import names
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.domain import replicas
-from webhook.domain.replicas import Replica
+from webhook.domain.sets import replicas
+from webhook.domain.sets.replicas import Replica
+from webhook.kube import conditions
 
 _DONE: Final = ("Complete", "PartitionReached")
 _STUCK: Final = ("TemplateRefused", "ReplicaFailed")
 
 
 class Progress(NamedTuple):
-    """What can be said about a rollout now."""
+    """The present state of a rollout."""
 
     message: str
     done: bool = False
     stuck: bool = False
-    """Whether it will not go on without somebody's help."""
+    """Whether it needs a change by a person to continue."""
 
 
-def of_set(owner: ManagedSeedSet, members: Sequence[Replica], *, recorded: bool) -> Progress:
-    """Say how far a rollout has come, as `kubectl rollout status` says it.
+def progress_of(owner: ManagedSeedSet, members: Sequence[Replica], *, recorded: bool) -> Progress:
+    """Describe the progress in the words of `kubectl rollout status`.
 
-    Replicas are counted by their labels: beside a Gardener nobody counts them. `recorded` says
-    whether the status is about the present templates, which no generation tells there.
+    Replicas are counted by their revision labels: beside a Gardener the status does not count
+    them. `recorded` is whether the status is about the present templates, because beside a
+    Gardener `observedGeneration` does not show it.
     """
     status = owner.status
     if status.observed_generation < owner.metadata.generation:
         return Progress("waiting for the present spec to be observed ...")
-    told = conditions.get(status.conditions, names.PROGRESSING)
-    if told is None:
+    progressing = conditions.get(status.conditions, names.PROGRESSING)
+    if progressing is None:
         return Progress("waiting for the controller to report ...")
     if not recorded:
         return Progress("waiting for the present templates to be recorded ...")
     wanted = owner.spec.replicas if owner.spec.replicas is not None else 1
     updated = sum(replica.is_at(status.update_revision) for replica in members)
     count = f"{updated} of {wanted} replicas are updated"
-    if told.reason in _DONE and status.ready_replicas >= wanted:
-        if told.reason == "PartitionReached":
-            return Progress(f"partitioned rollout complete: {count}, {told.message}", done=True)
-        differ = conditions.get(status.conditions, names.DRIFTED)
-        drifted = differ is not None and differ.status == conditions.TRUE
-        besides = f"; {differ.message}" if differ is not None and drifted else ""
+    if progressing.reason in _DONE and status.ready_replicas >= wanted:
+        if progressing.reason == "PartitionReached":
+            return Progress(
+                f"partitioned rollout complete: {count}, {progressing.message}", done=True
+            )
+        drift = conditions.get(status.conditions, names.DRIFTED)
+        drifted = drift is not None and drift.status == conditions.TRUE
+        besides = f"; {drift.message}" if drift is not None and drifted else ""
         revision = f"revision {status.update_revision}"
         return Progress(f"rollout complete: {count}, {revision}{besides}", done=True)
-    stuck = told.reason in _STUCK
-    return Progress(f"{count}; {told.reason}: {told.message}", stuck=stuck)
+    if progressing.reason in _DONE:
+        ready = f"{status.ready_replicas} of {wanted} are ready"
+        return Progress(f"{count}; waiting for replicas to become ready: {ready}")
+    stuck = progressing.reason in _STUCK
+    return Progress(f"{count}; {progressing.reason}: {progressing.message}", stuck=stuck)
 
 
 def table(owner: ManagedSeedSet, members: Sequence[Replica], now: Progress) -> Group:
-    """Draw a bar and a line for each replica."""
+    """Make a progress bar, a row for each replica, and the message."""
     update = owner.status.update_revision
     grid = Table(box=None, pad_edge=False)
     for column in ("REPLICA", "REVISION", "STAGE", "SEED", "SHOOTS"):
@@ -72,10 +79,10 @@ def table(owner: ManagedSeedSet, members: Sequence[Replica], now: Progress) -> G
 
 def _row(replica: Replica, update: str) -> tuple[Text | str, ...]:
     updated = replica.is_at(update)
-    revision = next((replicas.revision_of(half) for half in replica.halves), "")
-    told = replica.managed_seed.status.conditions if replica.managed_seed is not None else ()
+    revision = next((replicas.revision_of(obj) for obj in replica.objects), "")
+    found = replica.managed_seed.status.conditions if replica.managed_seed is not None else ()
     ready = replica.is_seed_ready
-    shoots = conditions.get(told, names.SHOOTS_READY)
+    shoots = conditions.get(found, names.SHOOTS_READY)
     return (
         replica.name,
         Text(revision, style="green" if updated else "yellow"),

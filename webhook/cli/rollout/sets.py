@@ -1,33 +1,32 @@
-"""Read and change sets of seeds in a cluster, for the commands about their rollouts."""
+"""Reads and changes a ManagedSeedSet in a cluster, for the rollout commands."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from webhook.api import names
-from webhook.api.core import APIService, ControllerRevision
+from webhook.api.core import ControllerRevision
 from webhook.api.decode import decode
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
+from webhook.cli import connection
 from webhook.cluster import requests
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ForbiddenError, NotFoundError
-from webhook.cluster.requests import Selection
-from webhook.domain import replicas, rollout
-from webhook.domain.replicas import Replica
+from webhook.domain.sets import replicas, rollout
+from webhook.domain.sets.replicas import Replica
+from webhook.kube.meta import Draft, Object, ObjectKey
 
 T = TypeVar("T", bound=Object)
 
 _SET: Final = kind_of_model(ManagedSeedSet)
-_GARDENER: Final = ObjectKey("", "v1beta1.core.gardener.cloud")
 _QUERY: Final = {"fieldManager": "kubectl-espalier"}
 
 
-class Sets:
-    """One set of seeds in one cluster."""
+class SetClient:
+    """Reads and changes one ManagedSeedSet."""
 
     def __init__(self, client: Client, key: ObjectKey) -> None:
         self._client = client
@@ -38,22 +37,22 @@ class Sets:
         return decode(ManagedSeedSet, await self._client.send(requests.get(_SET, self.key)))
 
     async def raw(self) -> Draft:
-        """Read the set whole."""
+        """Read the set as raw JSON."""
         return await self._client.get(_SET, self.key)
 
     async def replicas(self, owner: ManagedSeedSet) -> tuple[Replica, ...]:
-        """Read the set's replicas, by ordinal; where they lead to a seed is not looked at."""
+        """Read the set's replicas, by ordinal, without their seeds."""
         labels = owner.spec.selector.match_labels
         selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         shoots = await self._list(Shoot, selector)
         return replicas.claim(owner, shoots, await self._list(ManagedSeed, selector)).replicas
 
     async def with_seeds(self, members: Sequence[Replica]) -> tuple[Replica, ...]:
-        """Add the seeds of replicas, as far as one may see them."""
+        """Add the seeds of replicas, as far as the user may read them."""
         return tuple([replace(each, seed=await self._seed(each.name)) for each in members])
 
-    async def records(self, raw: Draft) -> bool:
-        """Tell whether the status of a set, read whole, is about its present templates."""
+    async def is_status_current(self, raw: Draft) -> bool:
+        """Return whether the status of a raw set is about its present templates."""
         name = (raw.get("status") or {}).get("updateRevision")
         if not name:
             return False
@@ -62,7 +61,9 @@ class Sets:
             revision = await self._client.get(kind_of_model(ControllerRevision), key)
         except NotFoundError:
             return False
-        return rollout.canonical(revision.get("data")) == rollout.canonical(rollout.data_of(raw))
+        return rollout.canonical(revision.get("data")) == rollout.canonical(
+            rollout.revision_data(raw)
+        )
 
     async def _seed(self, name: str) -> Seed | None:
         request = requests.get(kind_of_model(Seed), ObjectKey("", name))
@@ -72,13 +73,16 @@ class Sets:
             return None
 
     async def revisions(self, owner: ManagedSeedSet) -> Sequence[ControllerRevision]:
-        """Read the set's history, oldest first."""
+        """Read the set's ControllerRevisions, oldest first."""
         found = await self._list(ControllerRevision)
         own = [each for each in found if each.controller and each.controller.uid == owner.uid]
         return sorted(own, key=lambda each: each.revision)
 
-    async def put_back(self, owner: ManagedSeedSet, revision: ControllerRevision) -> None:
-        """Write a revision's templates into the set, whole: what it lacks goes."""
+    async def restore(self, owner: ManagedSeedSet, revision: ControllerRevision) -> None:
+        """Replace the templates of the set, and its change cause, by those of a revision.
+
+        The controller does the rest, so that the set shows what was requested.
+        """
         spec: Draft = (revision.data or {}).get("spec") or {}
         change: list[Draft] = [
             {"op": "replace", "path": "/metadata/resourceVersion", "value": owner.resource_version}
@@ -88,33 +92,34 @@ class Sets:
             for name in rollout.TEMPLATES
             if name in spec
         ]
+        change += _change_cause(owner, revision)
         await self._client.patch(_SET, self.key, change, query=_QUERY)
 
     async def pause(self, owner: ManagedSeedSet, paused: bool) -> None:
-        """Hold updates back, or let them go on; beside a Gardener by an annotation."""
+        """Pause or resume updates; beside a Gardener by an annotation."""
         change: dict[str, Any] = {"spec": {"paused": paused}}
         if await self.is_beside_gardener():
-            told = {names.PAUSED: "true" if paused else None}
-            change = {"metadata": {"annotations": told}}
+            annotations = {names.PAUSED: "true" if paused else None}
+            change = {"metadata": {"annotations": annotations}}
         change.setdefault("metadata", {})["uid"] = owner.uid
         await self._client.patch(_SET, self.key, change, query=_QUERY)
 
     async def is_beside_gardener(self) -> bool:
-        """Tell whether Gardener serves these kinds, and judges what is written."""
-        kind = kind_of_model(APIService)
-        try:
-            found = await self._client.get(kind, _GARDENER)
-        except NotFoundError:
-            return False
-        return bool((found.get("spec") or {}).get("service"))
+        """Return whether Gardener serves these kinds, and validates writes."""
+        return await connection.has_gardener(self._client)
 
     async def _list(self, model: type[T], labels: str = "") -> list[T]:
-        selection = Selection(kind_of_model(model), self.key.namespace, labels)
-        found: list[T] = []
-        token = ""
-        while True:
-            page = await self._client.page(selection, token)
-            found += [decode(model, bytes(item)) for item in page.items]
-            token = page.token
-            if not token:
-                return found
+        return await self._client.list_objects(model, self.key.namespace, labels)
+
+
+def _change_cause(owner: ManagedSeedSet, revision: ControllerRevision) -> list[Draft]:
+    """Return the JSON patch that gives a set the change cause of a revision, or none."""
+    cause = revision.metadata.annotations.get(names.CHANGE_CAUSE)
+    path = f"/metadata/annotations/{names.CHANGE_CAUSE.replace('/', '~1')}"
+    if cause is None:
+        known = names.CHANGE_CAUSE in owner.metadata.annotations
+        return [{"op": "remove", "path": path}] if known else []
+    if not owner.metadata.annotations:
+        annotations = {names.CHANGE_CAUSE: cause}
+        return [{"op": "add", "path": "/metadata/annotations", "value": annotations}]
+    return [{"op": "add", "path": path, "value": cause}]

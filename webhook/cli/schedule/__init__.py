@@ -1,5 +1,5 @@
-"""`kubectl espalier schedule`: when which floors hold, for the next days.
+"""`kubectl espalier schedule`: when which floors of scheduled scaling apply.
 
-What a timeline is made of is worked out from the schedules alone, without I/O; texts and drawings
-are made from it.
+`timeline` computes windows and floors from the schedules without I/O; `terminal` and `drawing`
+render them.
 """

@@ -1,4 +1,4 @@
-"""`kubectl espalier schedule`: a timeline of windows and their floors for the next days."""
+"""`kubectl espalier schedule`: prints when which floors of scheduled scaling apply."""
 
 import argparse
 import asyncio
@@ -11,16 +11,13 @@ from typing import Final
 
 from webhook.api.kinds import kind_of_model
 from webhook.api.scaling import ScheduledScaling
-from webhook.cli.schedule import drawing, texts
+from webhook.cli import connection, svg
+from webhook.cli.schedule import drawing, terminal
 from webhook.cli.schedule.timeline import lanes
-from webhook.cluster import config
-from webhook.cluster.client import Client
+from webhook.cluster.config import ConfigError
 from webhook.cluster.documents import read
 from webhook.cluster.errors import ApiError, NotFoundError
 from webhook.cluster.requests import Selection
-
-NAME: Final = "schedule"
-HELP: Final = "show when which floors of scheduled scaling hold, for the next days"
 
 _UNUSABLE: Final = 2
 
@@ -28,34 +25,34 @@ _UNUSABLE: Final = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.description = (
-        "Draw the windows of ScheduledScalings on a line of time, Tortoise by Tortoise, with the "
-        "floors that hold in them. All times are UTC."
+        "Show the windows of ScheduledScalings on a timeline, grouped by Tortoise, with the "
+        "floors that apply in them. All times are UTC."
     )
-    parser.add_argument("-n", "--namespace", default="", help="only this one; without it, all")
-    parser.add_argument("--days", type=float, default=7, help="how far to look (default 7)")
-    parser.add_argument("--svg", metavar="FILE", help="draw into a file, too")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to look at")
-    parser.add_argument("--context", metavar="NAME", help="the kubeconfig's context to use")
+    parser.add_argument("-n", "--namespace", default="", help="only this namespace (default: all)")
+    parser.add_argument("--days", type=float, default=7, help="length of the timeline (default 7)")
+    parser.add_argument("--svg", metavar="FILE", help="also write the timeline to an SVG file")
+    connection.add_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw; 2 if the cluster cannot be asked."""
+    """Print the timeline; 2 if the cluster cannot be read."""
     if not 0 < arguments.days <= 366:
-        print("--days: write a number up to 366", file=sys.stderr)
+        print("--days: must be more than 0 and at most 366", file=sys.stderr)
         return _UNUSABLE
     try:
         scalings = asyncio.run(_read(arguments))
-    except (config.ConfigError, ApiError) as error:
-        print(f"the cluster cannot be asked: {error}", file=sys.stderr)
+    except (ConfigError, ApiError) as error:
+        print(f"the cluster cannot be read: {error}", file=sys.stderr)
         return _UNUSABLE
     since = datetime.now(UTC).replace(microsecond=0)
     until = since + timedelta(days=arguments.days)
     found = lanes(scalings, since, until)
     width = shutil.get_terminal_size((100, 24)).columns
-    print(texts.draw(found, since, until, width), end="")
+    print(terminal.draw(found, since, until, width), end="")
     if arguments.svg:
         try:
-            Path(arguments.svg).write_text(drawing.draw(found, since, until), encoding="utf-8")
+            picture = svg.write(drawing.draw(found, since, until))
+            Path(arguments.svg).write_text(picture, encoding="utf-8")
         except OSError as error:
             print(f"cannot write {arguments.svg}: {error.strerror}", file=sys.stderr)
             return _UNUSABLE
@@ -64,19 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _read(arguments: argparse.Namespace) -> Sequence[ScheduledScaling]:
     kind = kind_of_model(ScheduledScaling)
-    access = await config.load(arguments.kubeconfig, arguments.context)
     found: list[ScheduledScaling] = []
-    async with Client(access) as client:
-        token = ""
-        while True:
-            try:
-                page = await client.page(Selection(kind, arguments.namespace), token)
-            except NotFoundError:
-                return ()  # a kind that is not served has no objects
-            for item in page.items:
-                entry = read(kind, item).entry
-                if entry is not None and isinstance(entry.object, ScheduledScaling):
-                    found.append(entry.object)
-            if not page.token:
-                return found
-            token = page.token
+    async with connection.connect(arguments) as client:
+        try:
+            async for page in client.pages(Selection(kind, arguments.namespace)):
+                for item in page.items:
+                    entry = read(kind, item).entry
+                    if entry is not None and isinstance(entry.object, ScheduledScaling):
+                        found.append(entry.object)
+        except NotFoundError:
+            return ()  # the kind is not served
+    return found

@@ -1,27 +1,35 @@
-"""Windows of schedules over a span of time, Tortoise by Tortoise."""
+"""The windows of ScheduledScalings within a time span, grouped by Tortoise."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from itertools import pairwise
+from dataclasses import replace
+from datetime import datetime, timedelta
+from heapq import merge
+from itertools import groupby, islice
 from typing import Final, NamedTuple
 
-from webhook.api.meta import ObjectKey
 from webhook.api.scaling import ScheduledScaling
-from webhook.domain import schedules, soundness
-from webhook.domain.floors import Floors, combine
-from webhook.domain.windows import Window, upcoming
+from webhook.domain.scaling import schedules
+from webhook.domain.scaling.floors import Floors, combine
+from webhook.domain.scaling.recurrence import Window
+from webhook.domain.scaling.windows import Recurring, WindowSchedule, upcoming
+from webhook.kube.meta import ObjectKey
 
-MOST_WINDOWS: Final = 2_000
-"""A schedule that opens every minute is followed no further than this."""
+MAX_WINDOWS: Final = 3_000
+"""More windows of a schedule than anybody can see: the shortest gaps between them are left out."""
+MAX_STEPS: Final = 2_000
 
 
 class Bar(NamedTuple):
-    """One schedule: its windows in the span, its floors, and why it has none."""
+    """One schedule: its windows in the span and its floors; `remark` says why it has no window.
+
+    `hidden` is the length of the longest gap between windows that may be left out.
+    """
 
     name: str
     windows: tuple[Window, ...]
     floors: Floors
     remark: str = ""
+    hidden: timedelta = timedelta(0)
 
 
 class Lane(NamedTuple):
@@ -30,22 +38,16 @@ class Lane(NamedTuple):
     tortoise: ObjectKey
     bars: tuple[Bar, ...]
 
-    def held(self, instant: datetime) -> Floors:
-        """Give the floors that hold together at an instant."""
-        return combine(
-            bar.floors for bar in self.bars if any(each.holds(instant) for each in bar.windows)
-        )
-
 
 class Step(NamedTuple):
-    """A span in which the same floors hold."""
+    """A span in which the same combined floors apply."""
 
     window: Window
     floors: Floors
 
 
 def lanes(scalings: Iterable[ScheduledScaling], since: datetime, until: datetime) -> Sequence[Lane]:
-    """Group schedules by their Tortoise, by name."""
+    """Group schedules by Tortoise, sorted by name."""
     found: dict[ObjectKey, list[Bar]] = {}
     for scaling in sorted(scalings, key=lambda each: each.key):
         key = ObjectKey(scaling.namespace, scaling.spec.target_refs.tortoise_name)
@@ -54,23 +56,48 @@ def lanes(scalings: Iterable[ScheduledScaling], since: datetime, until: datetime
 
 
 def steps(lane: Lane) -> Iterator[Step]:
-    """Yield what holds on a Tortoise, from edge to edge, without the gaps."""
-    instants = sorted({edge for bar in lane.bars for window in bar.windows for edge in window})
+    """Yield the first MAX_STEPS spans in which floors apply to a Tortoise, in order."""
+    return islice(_steps(lane), MAX_STEPS)
+
+
+def _steps(lane: Lane) -> Iterator[Step]:
     last: Step | None = None
-    for start, end in pairwise(instants):
-        floors = lane.held(start)
-        if last is not None and last.window.end == start and last.floors == floors:
-            last = Step(Window(last.window.start, end), floors)
+    for window, floors in _spans(lane):
+        if last is not None and last.window.end == window.start and last.floors == floors:
+            last = Step(Window(last.window.start, window.end), floors)
             continue
         if last is not None:
             yield last
-        last = Step(Window(start, end), floors) if floors else None
+        last = Step(window, floors) if floors else None
     if last is not None:
         yield last
 
 
+def _spans(lane: Lane) -> Iterator[Step]:
+    """Yield what applies from each edge of a window to the next one, whichever bar has it."""
+    opened: set[int] = set()
+    combined: dict[frozenset[int], Floors] = {}
+    last: datetime | None = None
+    edges = merge(*(_edges(number, bar) for number, bar in enumerate(lane.bars)))
+    for instant, group in groupby(edges, key=lambda edge: edge[0]):
+        if last is not None:
+            now = frozenset(opened)
+            if now not in combined:
+                combined[now] = combine(lane.bars[each].floors for each in sorted(now))
+            yield Step(Window(last, instant), combined[now])
+        for _, number, opens in group:
+            (opened.add if opens else opened.discard)(number)
+        last = instant
+
+
+def _edges(number: int, bar: Bar) -> Iterator[tuple[datetime, int, bool]]:
+    for window in bar.windows:
+        yield window.start, number, True
+        yield window.end, number, False
+
+
 def describe(floors: Floors) -> str:
-    """Write floors in a few words."""
+    """Describe floors in one line."""
     parts = [f"{floors.replicas} replicas"] if floors.replicas is not None else []
     parts += [
         f"{container} {resource} {amount}"
@@ -81,17 +108,36 @@ def describe(floors: Floors) -> str:
 
 
 def _bar(scaling: ScheduledScaling, since: datetime, until: datetime) -> Bar:
-    floors = schedules.floors_of(scaling)
-    fault = next(soundness.faults(scaling.spec), None)
-    if fault is not None:
+    faults, schedule, floors = schedules.parse(scaling)
+    for fault in faults[:1]:
         return Bar(scaling.name, (), floors, f"{fault.field}: {fault.message}")
-    schedule = schedules.schedule_of(scaling)
     if schedule is None or scaling.spec.suspend or scaling.is_deleting:
-        remark = "suspended" if scaling.spec.suspend else "is over"
+        remark = "suspended" if scaling.spec.suspend else "has ended"
         return Bar(scaling.name, (), floors, remark)
-    windows: list[Window] = []
+    windows = tuple(islice(_windows(schedule, since, until), MAX_WINDOWS + 1))
+    hidden = timedelta(0)
+    if len(windows) > MAX_WINDOWS and isinstance(schedule, Recurring):
+        hidden = (until - since) / MAX_WINDOWS
+        windows = tuple(_joined_windows(schedule, since, until, hidden))
+    remark = "" if windows else "no window in this time span"
+    return Bar(scaling.name, windows, floors, remark, hidden)
+
+
+def _windows(schedule: WindowSchedule, since: datetime, until: datetime) -> Iterator[Window]:
     for window in upcoming(schedule, since, until):
-        if len(windows) == MOST_WINDOWS:
-            break
-        windows.append(Window(max(window.start, since), min(window.end, until)))
-    return Bar(scaling.name, tuple(windows), floors, "" if windows else "no window in these days")
+        yield Window(max(window.start, since), min(window.end, until))
+
+
+def _joined_windows(
+    schedule: Recurring, since: datetime, until: datetime, gap: timedelta
+) -> Iterator[Window]:
+    """Yield windows that stay open over gaps of at most so long.
+
+    Windows that are longer by that much overlap instead; each is cut by as much at its end.
+    """
+    until = min(until, schedule.not_after) if schedule.not_after is not None else until
+    longer = replace(schedule, duration=schedule.duration + gap, not_after=None)
+    for window in _windows(longer, since, until + gap):
+        joined = Window(window.start, min(window.end - gap, until))
+        if joined.start < joined.end:
+            yield joined

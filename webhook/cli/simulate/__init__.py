@@ -1,5 +1,6 @@
-"""`espalier simulate`: try an autoscaler on arrivals of shoots before it is let loose.
+"""`espalier simulate`: try an autoscaler on arrivals of shoots before it is deployed.
 
-`arrivals` says when shoots come and go, `engine` lets days pass with the very code that places
-shoots and scales sets, `chart` draws, `command` reads arguments and prints.
+`arrivals` lists when shoots are created and deleted, `engine` runs the scheduler and the
+autoscaler of the server over simulated days, `nodegroups` simulates the bounds of a worker pool,
+`chart` draws the results, `command` reads arguments and prints.
 """

@@ -1,4 +1,4 @@
-"""When shoots come and go: replayed from a file, or drawn at random at a rate."""
+"""When shoots are created and deleted: read from a file, or random at a given rate."""
 
 import csv
 import random
@@ -10,19 +10,19 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from webhook.api.meta import Metadata
 from webhook.api.shoots import Shoot, ShootSpec
+from webhook.kube.meta import Metadata
 
 COLUMNS: Final = ("day", "action", "shoot")
-_LONGEST: Final = 100_000
+_MAX_RATE: Final = 100_000
 
 
 class ArrivalsError(Exception):
-    """Arrivals that cannot be read; the message says what is expected."""
+    """Arrivals that cannot be read; the message names what is expected."""
 
 
-class Event(NamedTuple):
-    """A shoot that comes or goes, so long after the start."""
+class ShootEvent(NamedTuple):
+    """The creation or deletion of a shoot; `at` is the time since the start."""
 
     at: timedelta
     action: Literal["create", "delete"]
@@ -32,35 +32,35 @@ class Event(NamedTuple):
 
 def read(
     text: str, shapes: Sequence[Shoot], days: float, lifetime: float, seed: int
-) -> list[Event]:
+) -> list[ShootEvent]:
     """Read `--arrivals`: a CSV file, or a number of shoots a day."""
     try:
         rate = float(text)
     except ValueError:
-        return replayed(Path(text), shapes)
-    if not 0 < rate < _LONGEST:
-        raise ArrivalsError(f"--arrivals {text}: name a file, or how many shoots come in a day")
-    return sorted(drawn(rate, shapes, days, lifetime, random.Random(seed)))  # noqa: S311 - no secret
+        return replay(Path(text), shapes)
+    if not 0 < rate < _MAX_RATE:
+        raise ArrivalsError(f"--arrivals {text}: name a file, or how many shoots are created a day")
+    return sorted(generate(rate, shapes, days, lifetime, random.Random(seed)))  # noqa: S311 - no secret
 
 
-def drawn(
-    rate: float, shapes: Sequence[Shoot], days: float, lifetime: float, chance: random.Random
-) -> Iterator[Event]:
-    """Let shoots come at random, so many a day, and each live for a random time."""
-    day, number = chance.expovariate(rate), 0
+def generate(
+    rate: float, shapes: Sequence[Shoot], days: float, lifetime: float, generator: random.Random
+) -> Iterator[ShootEvent]:
+    """Yield random creations, `rate` a day, and deletions after a random lifetime."""
+    day, number = generator.expovariate(rate), 0
     while day < days:
         shape = shapes[number % len(shapes)]
         name = f"arrival-{number}"
-        yield Event(timedelta(days=day), "create", name, shape)
-        end = day + chance.expovariate(1 / lifetime)
+        yield ShootEvent(timedelta(days=day), "create", name, shape)
+        end = day + generator.expovariate(1 / lifetime)
         if end < days:
-            yield Event(timedelta(days=end), "delete", name, shape)
-        day += chance.expovariate(rate)
+            yield ShootEvent(timedelta(days=end), "delete", name, shape)
+        day += generator.expovariate(rate)
         number += 1
 
 
-def replayed(path: Path, shapes: Sequence[Shoot]) -> list[Event]:
-    """Read a CSV file with the columns day, action and shoot; region and provider if they vary."""
+def replay(path: Path, shapes: Sequence[Shoot]) -> list[ShootEvent]:
+    """Read a CSV file with the columns day, action, shoot and, optionally, region and provider."""
     try:
         rows = [*csv.DictReader(StringIO(path.read_text(encoding="utf-8")))]
     except (OSError, UnicodeDecodeError) as error:
@@ -71,7 +71,9 @@ def replayed(path: Path, shapes: Sequence[Shoot]) -> list[Event]:
     return sorted(events, key=lambda event: event.at)
 
 
-def _events(rows: Iterable[dict[str, str]], shapes: Sequence[Shoot], path: Path) -> Iterator[Event]:
+def _events(
+    rows: Iterable[dict[str, str]], shapes: Sequence[Shoot], path: Path
+) -> Iterator[ShootEvent]:
     for line, row in enumerate(rows, 2):
         action = row.get("action")
         try:
@@ -81,11 +83,13 @@ def _events(rows: Iterable[dict[str, str]], shapes: Sequence[Shoot], path: Path)
             raise ArrivalsError(f"{path}, line {line}: needs {', '.join(COLUMNS)}") from error
         if action not in ("create", "delete"):
             raise ArrivalsError(f"{path}, line {line}: action is create or delete, not {action!r}")
-        shape = _shaped(shapes[line % len(shapes)], row)
-        yield Event(timedelta(days=day), "create" if action == "create" else "delete", name, shape)
+        shape = _with_row(shapes[line % len(shapes)], row)
+        yield ShootEvent(
+            timedelta(days=day), "create" if action == "create" else "delete", name, shape
+        )
 
 
-def _shaped(shape: Shoot, row: dict[str, str]) -> Shoot:
+def _with_row(shape: Shoot, row: dict[str, str]) -> Shoot:
     spec: ShootSpec = shape.spec
     if region := row.get("region"):
         spec = msgspec.structs.replace(spec, region=region)

@@ -1,4 +1,8 @@
-"""Let days pass: shoots come and go, the scheduler places them, autoscalers scale sets."""
+"""Simulates days: shoots are created and deleted, the scheduler places them, sets are scaled.
+
+Placement, the plan of the autoscaler and the choice of seeds to remove are the server's own; only
+gardenlets and the time that a new seed takes are simulated.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -9,25 +13,27 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.api import names, patches
-from webhook.api.conditions import TRUE, Condition
+from webhook.api import names
 from webhook.api.kinds import KINDS, kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet, ManagedSeedSpec, ManagedSeedStatus
-from webhook.api.meta import LocalReference, Metadata, Object, ObjectKey, OwnerReference
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cli.simulate.arrivals import Event
+from webhook.cli.simulate.arrivals import ShootEvent
 from webhook.controllers.seedautoscaler import demand, plan
-from webhook.domain import capacity, ordinals, rollout, scalein, usage
 from webhook.domain.options import Options
-from webhook.domain.replicas import Replica
+from webhook.domain.seeds import capacity, usage
+from webhook.domain.sets import ordinals, rollout, scale_in
+from webhook.domain.sets.replicas import Replica
+from webhook.kube import patches
+from webhook.kube.conditions import TRUE, Condition
+from webhook.kube.meta import LocalReference, Metadata, Object, ObjectKey, OwnerReference
 from webhook.runtime.actions import Action, Patch
-from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
-from webhook.state.memory import Memory
+from webhook.scheduling.seed_table import SeedTable
+from webhook.state.cluster_state import ClusterState
 from webhook.state.snapshot import Snapshot
-from webhook.state.store import Entry
+from webhook.state.store import StoreEntry
 from webhook.state.totals import SEED_USAGE
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,24 +41,24 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How things stood at one moment."""
+    """The state of the landscape at one moment."""
 
     day: float
     seeds: int
     utilisation: float
-    """Percent of what the seeds of all sets together can take."""
+    """Percent of the allocatable shoots of the seeds of all sets."""
     waiting: int
     longest: float
-    """Minutes that the shoot has waited which waits longest."""
+    """Minutes that the oldest unscheduled shoot has waited."""
 
 
 @dataclass(slots=True)
-class Record:
-    """What a simulation has seen."""
+class SimulationResult:
+    """What a simulation measured."""
 
     samples: list[Sample] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
-    """Minutes that each placed shoot waited."""
+    """Minutes that each scheduled shoot waited."""
     created: int = 0
     scalings: int = 0
 
@@ -64,48 +70,48 @@ class _Waiting:
 
 
 class Engine:
-    """A landscape in memory with a clock of its own."""
+    """A landscape in memory with a simulated clock."""
 
     def __init__(
         self,
         objects: Iterable[Object],
         options: Options,
         step: timedelta,
-        making: timedelta,
+        provisioning: timedelta,
     ) -> None:
-        """Making is how long a new seed takes until it is ready."""
-        self._memory = Memory([kind.model for kind in KINDS], options=options)
+        """`provisioning` is the time until a new seed is ready."""
+        self._state = ClusterState([kind.model for kind in KINDS], options=options)
         self._now = START
         self._step = step
-        self._making = making
+        self._provisioning = provisioning
         self._version = 0
         self._waiting: deque[_Waiting] = deque()
-        self._made: list[tuple[datetime, ManagedSeedSet, str]] = []
-        self._landscape = Landscape()
-        self.record = Record()
+        self._pending_seeds: list[tuple[datetime, ManagedSeedSet, str]] = []
+        self._seed_table = SeedTable()
+        self.result = SimulationResult()
         for obj in objects:
             self._put(obj)
         for owner in self._list(ManagedSeedSet):
             for _ in range(owner.spec.replicas or 0):
                 self._register(owner, self._next_name(owner))
 
-    def run(self, events: Sequence[Event], days: float) -> Record:
-        """Replay all events, step by step."""
+    def run(self, events: Sequence[ShootEvent], days: float) -> SimulationResult:
+        """Apply all events in order, step by step."""
         upcoming = deque(events)
         end = START + timedelta(days=days)
         while self._now <= end:
             while upcoming and START + upcoming[0].at <= self._now:
-                self._happen(upcoming.popleft())
+                self._apply_event(upcoming.popleft())
             self._finish_seeds()
             self._place()
             self._autoscale()
             for owner in self._list(ManagedSeedSet):
-                self._follow(owner)
+                self._scale_set(owner)
             self._sample()
             self._now += self._step
-        return self.record
+        return self.result
 
-    def _happen(self, event: Event) -> None:
+    def _apply_event(self, event: ShootEvent) -> None:
         key = ObjectKey(event.shape.namespace or "garden-simulated", event.name)
         if event.action == "delete":
             self._waiting = deque(each for each in self._waiting if each.shoot.key != key)
@@ -116,32 +122,32 @@ class Engine:
         shoot = Shoot(metadata=metadata, spec=spec)
         self._put(shoot)
         self._waiting.append(_Waiting(shoot, START + event.at))
-        self.record.created += 1
+        self.result.created += 1
 
     def _place(self) -> None:
         still: deque[_Waiting] = deque()
-        refused: set[bytes] = set()
+        unschedulable: set[bytes] = set()
         for each in self._waiting:
-            wish = msgspec.json.encode(each.shoot.spec)
-            if wish in refused:  # the same wish was just refused, and nothing has got freer
+            spec = msgspec.json.encode(each.shoot.spec)
+            if spec in unschedulable:  # no capacity was freed since an equal shoot did not fit
                 still.append(each)
                 continue
-            seed = place(each.shoot, self._landscape, self._snapshot()).seed
+            seed = place(each.shoot, self._seed_table, self._snapshot()).seed
             if seed is None:
-                refused.add(wish)
+                unschedulable.add(spec)
                 still.append(each)
                 continue
-            spec = msgspec.structs.replace(each.shoot.spec, seed_name=seed)
-            self._put(msgspec.structs.replace(each.shoot, spec=spec))
-            self.record.waits.append((self._now - each.since).total_seconds() / 60)
+            bound = msgspec.structs.replace(each.shoot.spec, seed_name=seed)
+            self._put(msgspec.structs.replace(each.shoot, spec=bound))
+            self.result.waits.append((self._now - each.since).total_seconds() / 60)
         self._waiting = still
 
     def _autoscale(self) -> None:
         for autoscaler in self._list(SeedAutoscaler):
             for action in plan.plan(autoscaler, self._snapshot()).actions:
-                self._carry_out(action)
+                self._apply_action(action)
 
-    def _carry_out(self, action: Action) -> None:
+    def _apply_action(self, action: Action) -> None:
         if not isinstance(action, Patch):
             return
         model = action.kind.model
@@ -149,21 +155,23 @@ class Engine:
         if raw is None:
             return
         if action.subresource == "scale":
-            self.record.scalings += 1
+            self.result.scalings += 1
         self._put(msgspec.convert(patches.merge(raw, action.change), model))
 
-    def _follow(self, owner: ManagedSeedSet) -> None:
-        """Bring a set to its replicas: new seeds take their time, empty ones go at once."""
+    def _scale_set(self, owner: ManagedSeedSet) -> None:
+        """Scale a set: new seeds take time, surplus ones are removed at once."""
         target = 1 if owner.spec.replicas is None else owner.spec.replicas
-        making = [each for each in self._made if each[1].key == owner.key]
+        pending = [each for each in self._pending_seeds if each[1].key == owner.key]
         living = [*self._snapshot().children(ManagedSeed, owner)]
-        surplus = len(living) + len(making) - target
+        surplus = len(living) + len(pending) - target
         if surplus < 0:
-            slots = rollout.settings_of(owner).max_parallel - len(making)
+            slots = rollout.settings_of(owner).max_parallel - len(pending)
             for _ in range(min(-surplus, slots)):
-                self._made.append((self._now + self._making, owner, self._next_name(owner)))
+                self._pending_seeds.append(
+                    (self._now + self._provisioning, owner, self._next_name(owner))
+                )
         elif surplus > 0:
-            for replica in scalein.choose(map(self._replica, living), surplus).chosen:
+            for replica in scale_in.choose(map(self._replica, living), surplus).chosen:
                 self._drop(ManagedSeed, ObjectKey(owner.namespace, replica.name))
                 self._drop(Seed, ObjectKey("", replica.name))
         status = msgspec.structs.replace(owner.status, replicas=len(living))
@@ -174,24 +182,24 @@ class Engine:
         name = managed_seed.name
         used = self._snapshot().total(SEED_USAGE, name).get(usage.SHOOTS, Decimal(0))
         ordinal = int(name.rpartition("-")[2])
-        seed = self._memory.get(Seed, ObjectKey("", name))
+        seed = self._state.get(Seed, ObjectKey("", name))
         return Replica(name, ordinal, managed_seed=managed_seed, seed=seed, users=int(used))
 
     def _finish_seeds(self) -> None:
-        due = [each for each in self._made if each[0] <= self._now]
-        self._made = [each for each in self._made if each[0] > self._now]
+        due = [each for each in self._pending_seeds if each[0] <= self._now]
+        self._pending_seeds = [each for each in self._pending_seeds if each[0] > self._now]
         for _, owner, name in due:
             self._register(owner, name)
 
     def _next_name(self, owner: ManagedSeedSet) -> str:
-        owner = self._memory.get(ManagedSeedSet, owner.key) or owner
+        owner = self._state.get(ManagedSeedSet, owner.key) or owner
         ordinal = owner.status.next_replica_number
         status = msgspec.structs.replace(owner.status, next_replica_number=ordinal + 1)
         self._put(msgspec.structs.replace(owner, status=status))
         return ordinals.name_of(owner.name, ordinal)
 
     def _register(self, owner: ManagedSeedSet, name: str) -> None:
-        example = demand.example(owner, self._memory.options.capacity)
+        example = demand.template_seed(owner, self._state.options.capacity)
         metadata = msgspec.structs.replace(example.metadata, name=name, uid=f"seed-{name}")
         self._put(msgspec.structs.replace(example, metadata=metadata))
         reference = OwnerReference(
@@ -225,26 +233,26 @@ class Engine:
         )
         offered = Decimal(0)
         for name in seeds:
-            seed = self._memory.get(Seed, ObjectKey("", name))
+            seed = self._state.get(Seed, ObjectKey("", name))
             limits = capacity.parse(seed.status.allocatable) if seed is not None else {}
             offered += limits.get(usage.SHOOTS, Decimal(0))
         share = float(used * 100 / offered) if offered else 0.0
         day = (self._now - START) / timedelta(days=1)
         waits = [(self._now - each.since).total_seconds() / 60 for each in self._waiting]
         longest = max(waits, default=0.0)
-        self.record.samples.append(Sample(day, len(seeds), share, len(waits), longest))
+        self.result.samples.append(Sample(day, len(seeds), share, len(waits), longest))
 
     def _list(self, model: type[Any]) -> list[Any]:
-        return [*self._memory.store(model).list()]
+        return [*self._state.store(model).list()]
 
     def _snapshot(self) -> Snapshot:
-        return Snapshot(self._memory, self._now)
+        return Snapshot(self._state, self._now)
 
     def _put(self, obj: Object) -> None:
         self._version += 1
-        entry = Entry(obj, msgspec.json.encode(obj))
-        self._memory.observe(type(obj), obj.key, entry, str(self._version))
+        entry = StoreEntry(obj, msgspec.json.encode(obj))
+        self._state.observe(type(obj), obj.key, entry, str(self._version))
 
     def _drop(self, model: type[Object], key: ObjectKey) -> None:
         self._version += 1
-        self._memory.observe(model, key, None, str(self._version))
+        self._state.observe(model, key, None, str(self._version))

@@ -1,4 +1,4 @@
-"""`espalier simulate nodegroups FILE`: a pool's bounds, scan by scan, as events come."""
+"""`espalier simulate nodegroups FILE`: the bounds of a worker pool after each event."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic.alias_generators import to_camel
 from rich.table import Table
 
-from webhook.cli.simulate.chart import Line, Panel
-from webhook.domain import sizing
-from webhook.domain.sizing import Bounds, Strategy
+from webhook.cli.simulate.chart import Chart, DataSeries
+from webhook.domain.pools import increases, sizing
+from webhook.domain.pools.even_sizes import ZoneRange
+from webhook.domain.pools.sizing import Bounds, Strategy
 
 NAME: Final = "nodegroups"
 
@@ -19,11 +20,11 @@ _CONFIG: Final = ConfigDict(extra="forbid", alias_generator=to_camel, populate_b
 
 
 class ScenarioError(Exception):
-    """A file that there is nothing to simulate in; the message says where and why."""
+    """A scenario file that cannot be used; the message names the field and the reason."""
 
 
 class PoolFile(BaseModel):
-    """The pool at the beginning."""
+    """The pool at the start."""
 
     model_config = _CONFIG
     minimum: int = Field(ge=0)
@@ -33,7 +34,7 @@ class PoolFile(BaseModel):
     assigned: list[int] = []
 
     @model_validator(mode="after")
-    def _agrees(self) -> "PoolFile":
+    def _is_consistent(self) -> "PoolFile":
         if self.minimum > self.maximum:
             raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
         if self.assigned and len(self.assigned) != self.zones:
@@ -42,7 +43,7 @@ class PoolFile(BaseModel):
 
 
 class EventFile(BaseModel):
-    """What happens before a scan; zones are counted from 0, as the design does."""
+    """What changes before a scan; zones are numbered from 0."""
 
     model_config = _CONFIG
     increase: dict[int, int] = {}
@@ -65,26 +66,26 @@ class ScenarioFile(BaseModel):
     events: list[EventFile] = []
 
     @model_validator(mode="after")
-    def _knows_its_zones(self) -> "ScenarioFile":
+    def _has_known_zones(self) -> "ScenarioFile":
         for number, event in enumerate(self.events):
             if unknown := {zone for zone in event.zones if not 0 <= zone < self.pool.zones}:
                 raise ValueError(f"events[{number}]: there is no zone {min(unknown)}")
         return self
 
 
-class Group(NamedTuple):
-    """One group in one scan."""
+class GroupScan(NamedTuple):
+    """The bounds and the size of one node group at one scan."""
 
     bounds: Bounds
     assigned: int
     is_bad: bool
 
 
-Scan = Sequence[Group]
+Scan = Sequence[GroupScan]
 
 
 def read(path: str) -> ScenarioFile:
-    """Read a file; raises ScenarioError."""
+    """Read a scenario file; raises ScenarioError."""
     try:
         content: Any = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         return ScenarioFile.model_validate(content)
@@ -99,9 +100,9 @@ def read(path: str) -> ScenarioFile:
 
 
 def scans(scenario: ScenarioFile) -> list[Scan]:
-    """Work out a scan for the pool as it is, and one after each event."""
+    """Compute a scan of the initial pool, and one after each event."""
     pool = scenario.pool
-    definition = sizing.Pool(pool.minimum, pool.maximum, pool.zones, pool.sizing_strategy)
+    definition = sizing.PoolBounds(pool.minimum, pool.maximum, pool.zones, pool.sizing_strategy)
     assigned = [*pool.assigned] or [0] * pool.zones
     bad: set[int] = set()
     found = [_scan(definition, assigned, bad)]
@@ -117,7 +118,7 @@ def scans(scenario: ScenarioFile) -> list[Scan]:
 
 
 def table(found: Sequence[Scan]) -> Table:
-    """Print scans as the design does."""
+    """List the groups of every scan."""
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("SCAN", "GROUP", "MIN", "MAX", "ASSIGNED", ""):
         shown.add_column(title, justify="right" if title in ("MIN", "MAX", "ASSIGNED") else "left")
@@ -132,35 +133,61 @@ def table(found: Sequence[Scan]) -> Table:
     return shown
 
 
-def panels(found: Sequence[Scan]) -> list[Panel]:
-    """Draw each group's bounds and size over the scans."""
-    drawn = []
+def charts(found: Sequence[Scan]) -> list[Chart]:
+    """Make a chart for each group: its bounds and its size over the scans."""
+    made = []
     for zone in range(len(found[0])):
         groups = [scan[zone] for scan in found]
-        series: Mapping[str, list[int]] = {
+        values: Mapping[str, list[int]] = {
             "min": [group.bounds.minimum for group in groups],
             "max": [group.bounds.maximum for group in groups],
             "assigned": [group.assigned for group in groups],
         }
-        lines = [
-            Line(name, [(float(at), float(value)) for at, value in enumerate(values)])
-            for name, values in series.items()
+        series = [
+            DataSeries(name, [(float(at), float(value)) for at, value in enumerate(listed)])
+            for name, listed in values.items()
         ]
-        drawn.append(Panel(f"NG{zone}", lines))
-    return drawn
+        made.append(Chart(f"NG{zone}", series))
+    return made
 
 
-def _resize(definition: sizing.Pool, assigned: list[int], bad: set[int], event: EventFile) -> None:
-    """Change sizes as the server would: an increase gets what is left of the pool."""
+def _resize(
+    definition: sizing.PoolBounds, assigned: list[int], bad: set[int], event: EventFile
+) -> None:
+    """Change sizes as the server does: increases share what is left of the pool.
+
+    The increases of an event are those of one scale-up, in their order.
+    """
     for zone, count in event.decrease.items():
         assigned[zone] = max(0, assigned[zone] - count)
-    for zone, count in event.increase.items():
-        most = _scan(definition, assigned, bad)[zone].bounds.maximum
-        left = definition.maximum - sum(assigned)
-        assigned[zone] += max(0, min(count, most - assigned[zone], left))
+    wanted = {str(zone): assigned[zone] + count for zone, count in event.increase.items()}
+    for zone in event.increase:
+        zones = _ranges(definition, assigned, bad, zone)
+        first = increases.first_size(zones, max(0, definition.maximum - sum(assigned)))
+        assigned[zone] = max(assigned[zone], min(wanted[str(zone)], first))
+    left = max(0, definition.maximum - sum(assigned))
+    rest = increases.rest(_ranges(definition, assigned, bad), wanted, left)
+    for name, size in rest.items():
+        assigned[int(name)] = size
 
 
-def _scan(definition: sizing.Pool, assigned: Sequence[int], bad: set[int]) -> Scan:
-    groups = [sizing.Group(zone, size, zone in bad) for zone, size in enumerate(assigned)]
+def _ranges(
+    definition: sizing.PoolBounds, assigned: Sequence[int], bad: set[int], asking: int = -1
+) -> list[ZoneRange]:
+    """Return the sizes and limits of zones, the asking one first; bad zones get no share."""
+    scan = _scan(definition, assigned, bad)
+    found = [
+        ZoneRange(
+            str(zone),
+            group.assigned,
+            0 if group.is_bad and zone != asking else group.bounds.maximum,
+        )
+        for zone, group in enumerate(scan)
+    ]
+    return sorted(found, key=lambda each: each.name != str(asking))
+
+
+def _scan(definition: sizing.PoolBounds, assigned: Sequence[int], bad: set[int]) -> Scan:
+    groups = [sizing.ZoneSize(zone, size, zone in bad) for zone, size in enumerate(assigned)]
     sized = sizing.bounds(definition, groups)
-    return [Group(*each) for each in zip(sized, assigned, (g.bad for g in groups), strict=True)]
+    return [GroupScan(*each) for each in zip(sized, assigned, (g.bad for g in groups), strict=True)]

@@ -1,0 +1,1 @@
+"""The checks of `espalier doctor`: `machine` and `cluster`."""

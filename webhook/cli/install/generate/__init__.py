@@ -1,0 +1,1 @@
+"""Plain functions from a `layout` to the objects of an installation."""
