@@ -7,19 +7,27 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import settings
 
-from tests.gardening import beside
-from tests.guards import (
+from tests.support import campaigns
+from tests.support.control_planes import (
+    IN_CI,
+    embedded_server,
+    gardener_server,
+    give_up,
+    not_run,
+    real_server,
+)
+from tests.support.garden_cluster import gardener
+from tests.support.guards import (
     loop_is_never_blocked,
     memory_is_never_changed,
     no_task_is_left,
     tasks_have_owners,
 )
-from tests.planes import IN_CI, embedded_server, gardener_server, give_up, not_run, real_server
-from webhook.planes.errors import NotBuiltError
+from webhook.dev.planes.errors import NotBuiltError
 
 __all__ = [
-    "beside",
     "embedded_server",
+    "gardener",
     "gardener_server",
     "loop_is_never_blocked",
     "memory_is_never_changed",
@@ -40,6 +48,17 @@ def _where_built() -> Iterator[None]:
         yield
     except NotBuiltError as error:
         give_up(str(error))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Record campaigns that have passed in full."""
+    report = yield
+    if report.when == "call" and report.passed:
+        campaigns.record(item, report.duration)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""BAD_REQUESTS: requests that no API server accepts, one row each; the ids say what is wrong."""
+"""BAD_REQUESTS: requests that every API server refuses, one row each; the ids name the fault."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ LIMIT = 3 * 1024 * 1024
 
 
 class Bad(NamedTuple):
-    """A request; `{ns}` and `{group}` stand for the test's own, in the path and in the body."""
+    """A request; `{ns}` and `{group}` in path and body are replaced by those of the test."""
 
     id: str
     method: str
@@ -86,7 +86,7 @@ def options(**more: Any) -> dict[str, Any]:
 
 
 DEPTH = 10_000
-"""How deep Go's decoders go."""
+"""How deep Go's decoders nest."""
 
 
 def nested(depth: int, opening: bytes = b'{"a":', inside: bytes = b"1") -> bytes:
@@ -101,7 +101,7 @@ LOOSE_SCHEMA: dict[str, Any] = {
 ME = {"fieldManager": "me"}
 STRICT = {"fieldValidation": "Strict"}
 BAD_REQUESTS = (
-    # What cannot be read at all.
+    # Bodies that cannot be decoded.
     Bad("a body that ends too early", "POST", MAPS, b"{"),
     Bad("a body that is no JSON", "POST", MAPS, b"not json"),
     Bad("a body with a trailing comma", "POST", WIDGETS, b'{"kind":"Widget",}'),
@@ -116,7 +116,7 @@ BAD_REQUESTS = (
     Bad("plain text for a custom resource", "POST", WIDGETS, b"text", content_type="text/plain"),
     Bad("an answer that we cannot write", "GET", MAPS, accept="text/html"),
     Bad("more than a server reads", "POST", MAPS, b" " * (LIMIT + 1)),
-    # Nested deeper than any decoder goes.
+    # Nested deeper than any decoder accepts.
     Bad("objects beyond the depth", "POST", WIDGETS, nested(DEPTH + 1)),
     Bad("objects beyond the depth, of a built-in kind", "POST", MAPS, nested(DEPTH + 1)),
     Bad("arrays beyond the depth", "POST", WIDGETS, b"[" * (DEPTH + 1)),
@@ -183,7 +183,7 @@ BAD_REQUESTS = (
         ME,
         APPLY_PATCH,
     ),
-    # Fields that are not there, or twice.
+    # Unknown and duplicate fields.
     Bad("an unknown field", "POST", MAPS, config_map(colour="red"), STRICT),
     Bad(
         "an unknown field of a custom resource", "POST", WIDGETS, widget(spec={"colour": 1}), STRICT
@@ -239,7 +239,7 @@ BAD_REQUESTS = (
     Bad("a null where none may be", "POST", WIDGETS, widget(spec={"parts": [None]})),
     Bad("text that is no date", "POST", WIDGETS, widget(spec={"when": "noon"})),
     Bad("several fields at once", "POST", WIDGETS, widget(spec={"size": "huge", "replicas": -1})),
-    # Another kind than the path says.
+    # Another kind than that of the path.
     Bad(
         "another kind",
         "POST",
@@ -296,7 +296,7 @@ BAD_REQUESTS = (
         SECRETS,
         {"metadata": {"name": "new"}, "data": {"a": "%"}},
     ),
-    # Places.
+    # Namespaces and paths.
     Bad("a namespace that is not there", "POST", GONE, config_map()),
     Bad("a custom resource in such a namespace", "POST", GONE_WIDGETS, widget()),
     Bad(
@@ -582,7 +582,7 @@ BAD_REQUESTS = (
         {},
         MERGE_PATCH,
     ),
-    # Definitions.
+    # CustomResourceDefinitions.
     Bad(
         "a definition whose name is not its resource's",
         "POST",

@@ -1,6 +1,6 @@
-"""The servers under one name: what a test asks of `server` must hold on all of them.
+"""The API servers under one fixture, `server`: a test that uses it must pass on all of them.
 
-Tests about Gardener's kinds meet a third one, a real Gardener with Espalier installed in it.
+Tests about Gardener's kinds also run on a third one, a real Gardener with Espalier in it.
 """
 
 import asyncio
@@ -11,11 +11,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.behaviour.asking import prepare
-from tests.behaviour.hooks import serving
-from tests.behaviour.on_gardener import COLLECTED, SERVER, is_about_gardeners_kinds, reason
-from tests.behaviour.samples import make_namespace
-from webhook.planes.gardener import Gardener
+from tests.behaviour.gardener_selection import COLLECTED, SERVER, is_about_gardeners_kinds, reason
+from tests.behaviour.http_requests import prepare
+from tests.behaviour.sample_objects import make_namespace
+from tests.support.scripted_webhooks import serving
+from webhook.dev.planes.gardener import Gardener
 
 
 def pytest_generate_tests(metafunc):
@@ -41,13 +41,13 @@ def server(request):
 
 @pytest.fixture
 def espalier(request, server):
-    """Espalier as it is installed beside a real Gardener; nothing on other servers."""
-    return request.getfixturevalue("beside") if isinstance(server, Gardener) else None
+    """Espalier as it is installed beside a real Gardener; None on other servers."""
+    return request.getfixturevalue("gardener") if isinstance(server, Gardener) else None
 
 
 @pytest.fixture
 async def namespace(session):
-    """A namespace of the test's own."""
+    """A namespace for the test."""
     name = f"test-{uuid4().hex[:8]}"
     async with session.post("/api/v1/namespaces", json=make_namespace(name)) as response:
         assert response.status == 201, await response.text()
@@ -67,13 +67,13 @@ async def session(server):
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def places():
-    """Namespaces and definitions that read-only tests share, one of each for a server."""
+    """Namespaces and CRDs that read-only tests share, one of each for a server."""
     return {}
 
 
 @pytest.fixture
 async def place(server, session, places):
-    """A namespace with a custom resource and an object of each kind, which nobody changes."""
+    """A namespace with a custom resource and an object of each kind, which no test changes."""
     if server.url not in places:
         places[server.url] = await prepare(session, f"p{uuid4().hex[:8]}")
     return places[server.url]
@@ -81,6 +81,6 @@ async def place(server, session, places):
 
 @pytest.fixture
 async def hooks(session, tmp_path):
-    """Webhooks of the test's own."""
+    """Scripted webhooks for the test."""
     async with serving(session, tmp_path) as opened:
         yield opened

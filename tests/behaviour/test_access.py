@@ -51,7 +51,7 @@ async def token_of(session, namespace, account="default", **spec):
             await asyncio.sleep(0.1)
 
 
-async def test_strangers_do_not_get_in(stranger):
+async def test_unauthenticated_clients_are_refused(stranger):
     code, body = await send(stranger, "GET", "/api/v1/namespaces")
     assert (code, body["message"], body["reason"]) == (401, "Unauthorized", "Unauthorized")
     code, _ = await send(stranger, "GET", "/api", Authorization="Bearer nonsense")
@@ -106,7 +106,7 @@ async def test_users_without_roles_are_refused(session, method, path, message):
     assert (code, body["reason"], body["message"]) == (403, "Forbidden", message)
 
 
-async def test_roles_let_in_where_they_are_bound(session, namespace):
+async def test_roles_apply_where_they_are_bound(session, namespace):
     user = f"user-{uuid4().hex[:8]}"
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]
     role = {"metadata": {"name": "r"}, "rules": rules}
@@ -167,7 +167,7 @@ async def test_tokens_are_reviewed(session, namespace):
         pytest.param(2**33, "may not specify a duration larger than 2^32 seconds", id="too long"),
     ],
 )
-async def test_tokens_live_neither_too_short_nor_too_long(session, seconds, message):
+async def test_the_lifetime_of_tokens_is_bounded(session, seconds, message):
     path = "/api/v1/namespaces/default/serviceaccounts/default/token"
     request = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -181,7 +181,7 @@ async def test_tokens_live_neither_too_short_nor_too_long(session, seconds, mess
     )
 
 
-async def test_impersonation_itself_needs_a_right(session, stranger, namespace):
+async def test_impersonation_needs_a_permission(session, stranger, namespace):
     token = await token_of(session, namespace)
     path = f"/api/v1/namespaces/{namespace}/pods"
     headers = {"Authorization": f"Bearer {token}", **as_user("ann")}
@@ -190,7 +190,7 @@ async def test_impersonation_itself_needs_a_right(session, stranger, namespace):
     assert 'cannot impersonate-on:user-info:list resource "pods"' in body["message"]
 
 
-async def test_groups_without_a_user_make_no_sense(session):
+async def test_impersonated_groups_need_a_user(session):
     code, body = await send(session, "GET", "/api", **{"Impersonate-Group": "x"})
     assert (code, body["message"]) == (
         400,
@@ -199,7 +199,7 @@ async def test_groups_without_a_user_make_no_sense(session):
     )
 
 
-async def test_nobody_grants_what_they_do_not_hold(session, namespace):
+async def test_permissions_that_a_user_lacks_cannot_be_granted(session, namespace):
     user = f"user-{uuid4().hex[:8]}"
     rules = [{"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["create"]}]
     await send(
@@ -230,7 +230,7 @@ async def test_nobody_grants_what_they_do_not_hold(session, namespace):
     await send(session, "DELETE", f"{RBAC}/clusterroles/{user}")
 
 
-async def test_kubectl_asks_what_it_may(server, namespace):
+async def test_kubectl_auth_can_i(server, namespace):
     yes = await server.kubectl("auth", "can-i", "delete", "pods", "-n", namespace)
     no = await server.kubectl(
         "auth", "can-i", "delete", "pods", "-n", namespace, "--as=bob", check=False

@@ -7,20 +7,20 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.behaviour.beside import (
+from tests.behaviour.beside_gardener import (
     HERE,
     create,
     events,
-    make_autoscaler,
+    make_minimal_autoscaler,
     patch,
     placed,
     refused,
     verdicts,
 )
-from tests.gardening import SEEDS, make_set, make_shoot, ready_seed, unique
-from tests.waiting import eventually
+from tests.support.garden_cluster import SEEDS, make_set, make_shoot, ready_seed, unique
+from tests.support.waits import eventually
 from webhook.api import names
-from webhook.planes.registration import CORE, DOMAIN
+from webhook.dev.planes.gardenmanifests import CORE, DOMAIN
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -31,7 +31,7 @@ MANAGER: Final = (
     "--as=system:serviceaccount:garden:gardener-controller-manager",
     "--as-group=system:masters",
 )
-"""Gardener's own, with an administrator's rights as in the tests."""
+"""Gardener's account, with an administrator's permissions as in the tests."""
 MULTI_ZONE: Final = '{"enabled":true,"type":"multi-zone"}'
 SHOOT: Final = "spec.shootTemplate."
 SEED: Final = "spec.template.spec.gardenlet.config.seedConfig."
@@ -39,11 +39,11 @@ LABEL: Final = f"metadata.labels[{names.MULTI_ZONAL}]"
 
 
 class Refusal(NamedTuple):
-    """A request that is refused, by which policy, and what the user is told."""
+    """A refused request, the policy that refuses it, and the error message."""
 
     policy: str
     draft: dict[str, Any]
-    told: str
+    reported: str
 
 
 def twin(name: str) -> str:
@@ -51,7 +51,7 @@ def twin(name: str) -> str:
 
 
 def make_pools(maximum: int) -> dict[str, Any]:
-    """Two pools of which Gardener judges only the first, because it carries system components."""
+    """Two pools of which Gardener validates only the first, because it has system components."""
     first = {"name": "system", "machine": {"type": "local"}, "minimum": 1, "maximum": 1}
     more = {"systemComponents": {"allow": False}, "zones": ["local-a", "local-b", "local-c"]}
     second = {**first, "name": "pool", "maximum": maximum, **more}
@@ -59,7 +59,7 @@ def make_pools(maximum: int) -> dict[str, Any]:
 
 
 def set_of(annotations: Mapping[str, str] | None = None, **template: Any) -> dict[str, Any]:
-    """A set without replicas, with annotations of its own or parts of its Shoot replaced."""
+    """A set without replicas, with annotations or parts of its Shoot replaced."""
     draft = make_set(unique("set-"), "none-such", 0, **(annotations or {}))
     for part, changes in template.items():
         draft["spec"]["shootTemplate"][part] |= changes
@@ -171,7 +171,7 @@ REFUSED: Final[Mapping[str, Refusal]] = {
         "managedseedset.rules", labelled_set(), f"{SEED}{LABEL}"
     ),
     "an autoscaler without a set": Refusal(
-        "seedautoscaler.rules", make_autoscaler("no-such-set"), "spec.scaleTargetRef.name"
+        "seedautoscaler.rules", make_minimal_autoscaler("no-such-set"), "spec.scaleTargetRef.name"
     ),
     "a schedule that ends before it begins": Refusal(
         "scheduledscaling.rules",
@@ -191,7 +191,7 @@ OTHERWISE: Final[Mapping[str, str]] = {
     "seed.zones": "test_a_multi_zonal_seed_stands_on_three_zones_and_stays_so",
     "seedautoscaler.defaults": "test_an_autoscaler_gets_what_it_leaves_out",
 }
-"""Policies that one request alone does not meet, and the test of this module that does."""
+"""Policies that need more than one request, and the test of this module that meets them."""
 
 UNSERVED: Final[Mapping[str, str]] = {
     "tortoise.floors": "tortoises.autoscaling.mercari.com",
@@ -202,8 +202,10 @@ UNSERVED: Final[Mapping[str, str]] = {
     "machinedeployment.rolling": "machinedeployments.machine.sapcloud.io",
     "machineset.permits": "machinesets.machine.sapcloud.io",
 }
-"""Policies about kinds that live in seeds or beside workloads, and what a garden does not serve:
-test_scheduled_scaling, test_admission, test_nodegroups and test_pool_rolls meet them."""
+"""Policies about kinds of seeds or workloads, which a garden does not serve.
+
+test_scheduled_scaling, test_admission, test_nodegroups and test_pool_rolls meet them.
+"""
 
 
 def test_every_policy_of_the_closed_list_is_met_or_excused() -> None:
@@ -214,20 +216,20 @@ def test_every_policy_of_the_closed_list_is_met_or_excused() -> None:
     assert all(test in globals() for test in OTHERWISE.values())
 
 
-async def test_what_is_excused_is_not_served_in_a_garden(beside):
-    defined = await beside.kubectl("get", "crd", "-o", "name")
+async def test_what_is_excused_is_not_served_in_a_garden(gardener):
+    defined = await gardener.kubectl("get", "crd", "-o", "name")
     assert not [each for each in UNSERVED.values() if f"/{each}\n" in defined.stdout]
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_a_policy_of_the_list_refuses(beside, name):
-    policy, draft, told = REFUSED[name]
-    before = await verdicts(beside, policy, "deny")
-    assert told in await refused(beside, draft, *DRY)
-    assert await verdicts(beside, policy, "deny") == before + 1
+async def test_a_policy_of_the_list_refuses(gardener, name):
+    policy, draft, reported = REFUSED[name]
+    before = await verdicts(gardener, policy, "deny")
+    assert reported in await refused(gardener, draft, *DRY)
+    assert await verdicts(gardener, policy, "deny") == before + 1
 
 
-async def test_the_same_without_the_fault_is_taken(beside):
+async def test_the_same_without_the_fault_is_taken(gardener):
     sound = [
         make_shoot(**make_pools(3)),
         make_shoot(annotations={names.SIZING_STRATEGY: "Adaptive"}),
@@ -240,13 +242,13 @@ async def test_the_same_without_the_fault_is_taken(beside):
         pools_of_set(3),
         make_scaling(),
     ]
-    await beside.kubectl(*DRY, "-f", "-", input=sound)
+    await gardener.kubectl(*DRY, "-f", "-", input=sound)
 
 
-async def test_our_own_namespace_is_left_out_for_workloads_only(beside):
+async def test_our_own_namespace_is_left_out_for_workloads_only(gardener):
     own, left_out = "espalier-system", {}
     for hooks in ("mutating", "validating"):
-        found = await beside.get(f"{hooks}webhookconfiguration", "espalier")
+        found = await gardener.get(f"{hooks}webhookconfiguration", "espalier")
         for webhook in found["webhooks"]:
             chosen = webhook.get("namespaceSelector", {}).get("matchExpressions", [])
             excluded = [each["values"] for each in chosen if each["operator"] == "NotIn"]
@@ -257,25 +259,25 @@ async def test_our_own_namespace_is_left_out_for_workloads_only(beside):
     assert {"shoots", "seedautoscalers", "scheduledscalings"} <= left_out.keys()
 
 
-async def test_an_autoscaler_gets_what_it_leaves_out(beside):
-    target = await create(beside, set_of())
-    before = await verdicts(beside, "seedautoscaler.defaults", "allow")
-    made = await create(beside, make_autoscaler(target))
-    # The definition's own defaults come before it, which is asked all the same.
-    assert await verdicts(beside, "seedautoscaler.defaults", "allow") > before
-    spec = (await beside.get("seedautoscaler", made, GARDEN))["spec"]
+async def test_an_autoscaler_gets_what_it_leaves_out(gardener):
+    target = await create(gardener, set_of())
+    before = await verdicts(gardener, "seedautoscaler.defaults", "allow")
+    made = await create(gardener, make_minimal_autoscaler(target))
+    # The defaults of the CRD come first; the policy is called all the same.
+    assert await verdicts(gardener, "seedautoscaler.defaults", "allow") > before
+    spec = (await gardener.get("seedautoscaler", made, GARDEN))["spec"]
     assert (spec["minReplicas"], spec["mode"]) == (1, "Auto")
-    await beside.kubectl("delete", "seedautoscaler", made, GARDEN)
+    await gardener.kubectl("delete", "seedautoscaler", made, GARDEN)
 
 
-async def test_a_multi_zonal_seed_stands_on_three_zones_and_stays_so(beside):
+async def test_a_multi_zonal_seed_stands_on_three_zones_and_stays_so(gardener):
     seed, base = unique("seed-"), unique()
-    await ready_seed(beside, seed, "abc")
+    await ready_seed(gardener, seed, "abc")
     change = {"provider": {"zones": ["local-a", "local-b"]}}
-    before = await verdicts(beside, "seed.zones", "deny")
-    assert "spec.provider.zones" in await patch(beside, "seed", seed, check=False, spec=change)
+    before = await verdicts(gardener, "seed.zones", "deny")
+    assert "spec.provider.zones" in await patch(gardener, "seed", seed, check=False, spec=change)
     domain = {"dns": {"domain": f"{base}.garden.{DOMAIN}"}}
-    await create(beside, make_shoot(base, "garden", **domain), "none-such")
+    await create(gardener, make_shoot(base, "garden", **domain), "none-such")
     template = labelled_set()["spec"]["template"]["spec"]
     managed = {
         "apiVersion": SEEDS,
@@ -283,35 +285,35 @@ async def test_a_multi_zonal_seed_stands_on_three_zones_and_stays_so(beside):
         "metadata": {"name": base, "namespace": "garden"},
         "spec": {"shoot": {"name": base}, **template},
     }
-    assert f"seedConfig.{LABEL}" in await refused(beside, managed, *DRY)
-    assert await verdicts(beside, "seed.zones", "deny") == before + 2
+    assert f"seedConfig.{LABEL}" in await refused(gardener, managed, *DRY)
+    assert await verdicts(gardener, "seed.zones", "deny") == before + 2
 
 
-async def test_a_binding_of_ours_is_held_to_the_zones_it_needs(beside):
+async def test_a_binding_of_ours_is_held_to_the_zones_it_needs(gardener):
     seed = unique("seed-")
-    await ready_seed(beside, seed, "abc")
+    await ready_seed(gardener, seed, "abc")
     tolerant = MULTI_ZONE.replace("}", ',"failureTolerance":2}')
     wish = make_shoot(
         annotations={names.HIGH_AVAILABILITY: tolerant},
         controlPlane={"highAvailability": {"failureTolerance": {"type": "zone"}}},
         schedulerName="espalier",
     )
-    name = await create(beside, wish, "none-such")
-    before = await verdicts(beside, "shoot.placement", "deny")
+    name = await create(gardener, wish, "none-such")
+    before = await verdicts(gardener, "shoot.placement", "deny")
     binding = ("shoot", name, HERE, "--subresource=binding", "--dry-run=server")
-    told = await patch(beside, *binding, check=False, spec={"seedName": seed})
-    assert "failureTolerance 2 needs 5" in told
-    assert await verdicts(beside, "shoot.placement", "deny") == before + 1
+    reported = await patch(gardener, *binding, check=False, spec={"seedName": seed})
+    assert "failureTolerance 2 needs 5" in reported
+    assert await verdicts(gardener, "shoot.placement", "deny") == before + 1
 
 
-async def test_our_scheduler_is_chosen_where_a_namespace_asks_for_it(beside):
+async def test_our_scheduler_is_chosen_where_a_namespace_asks_for_it(gardener):
     label = names.SCHEDULER_NAMESPACE
-    await beside.kubectl("label", "namespace", "garden", f"{label}=true")
+    await gardener.kubectl("label", "namespace", "garden", f"{label}=true")
 
     async def chosen():
-        # gardener-apiserver hears of the label by and by.
+        # gardener-apiserver learns of the label with a delay.
         draft = make_shoot(namespace="garden")
-        done = await beside.kubectl(
+        done = await gardener.kubectl(
             *DRY, "-f", "-", "-o", "jsonpath={.spec.schedulerName}", input=draft
         )
         return done.stdout == "espalier"
@@ -319,26 +321,30 @@ async def test_our_scheduler_is_chosen_where_a_namespace_asks_for_it(beside):
     try:
         await eventually(chosen)
     finally:
-        await beside.kubectl("label", "namespace", "garden", f"{label}-")
+        await gardener.kubectl("label", "namespace", "garden", f"{label}-")
 
 
-async def test_a_self_hosted_shoot_is_nobodys_to_place(beside):
+async def test_a_self_hosted_shoot_is_nobodys_to_place(gardener):
     seed = unique("seed-")
-    await ready_seed(beside, seed)
+    await ready_seed(gardener, seed)
     pool = {"name": "cp", "machine": {"type": "local"}, "minimum": 1, "maximum": 1}
     draft = make_shoot(
         namespace="garden",
         schedulerName="espalier",
         provider={"type": "local", "workers": [{**pool, "controlPlane": {}}]},
     )
-    name = await create(beside, draft, seed)
+    name = await create(gardener, draft, seed)
     binding = ("shoot", name, GARDEN, "--subresource=binding")
-    told = await patch(beside, *binding, check=False, spec={"seedName": seed})
-    assert "cannot set seedName for self-hosted shoots" in told
-    # Whoever comes after it has been looked at, too.
-    await placed(beside, await create(beside, make_shoot(schedulerName="espalier"), seed), seed)
-    assert await events(beside, name, "SchedulingFailed", "garden") == []
-    assert not (await beside.shoot(name, "garden"))["spec"].get("seedName")
+    reported = await patch(gardener, *binding, check=False, spec={"seedName": seed})
+    assert "cannot set seedName for self-hosted shoots" in reported
+    # So are objects that come after the one that was reconciled.
+    await placed(
+        gardener,
+        await create(gardener, make_shoot(schedulerName="espalier"), seed),
+        seed,
+    )
+    assert await events(gardener, name, "SchedulingFailed", "garden") == []
+    assert not (await gardener.shoot(name, "garden"))["spec"].get("seedName")
 
 
 LIKE_GARDENER: Final = {
@@ -347,37 +353,37 @@ LIKE_GARDENER: Final = {
 }
 
 
-async def test_with_other_settings(beside):
-    """One start of the server for all that takes settings of its own."""
-    async with beside.with_settings(LIKE_GARDENER):
-        await _places_like_gardener_and_keeps_slots_free(beside)
-        await _warns_people_and_no_controller(beside)
+async def test_with_other_settings(gardener):
+    """Restart the server once for all tests with settings of their own."""
+    async with gardener.with_settings(LIKE_GARDENER):
+        await _places_like_gardener_and_keeps_slots_free(gardener)
+        await _warns_people_and_no_controller(gardener)
 
 
-async def _places_like_gardener_and_keeps_slots_free(beside):
+async def _places_like_gardener_and_keeps_slots_free(gardener):
     seed = unique("seed-")
-    await ready_seed(beside, seed, shoots=3, more={"persistent-volumes": "0"})
-    ours = [await create(beside, make_shoot(schedulerName="espalier"), seed) for _ in range(3)]
+    await ready_seed(gardener, seed, shoots=3, more={"persistent-volumes": "0"})
+    ours = [await create(gardener, make_shoot(schedulerName="espalier"), seed) for _ in range(3)]
 
     async def settled() -> list[str]:
-        found = [await beside.shoot(name) for name in ours]
+        found = [await gardener.shoot(name) for name in ours]
         waiting = [each for each in found if not each["spec"].get("seedName")]
-        told = [each for each in waiting if each["status"].get("lastOperation")]
-        return [each["metadata"]["name"] for each in told] if len(waiting) == 1 else []
+        reported = [each for each in waiting if each["status"].get("lastOperation")]
+        return [each["metadata"]["name"] for each in reported] if len(waiting) == 1 else []
 
     (last,) = await eventually(settled)
-    assert "no capacity left for shoots" in (await events(beside, last, "SchedulingFailed"))[0]
-    await placed(beside, await create(beside, make_shoot(), seed), seed)
-    assert not (await beside.shoot(last))["spec"].get("seedName")
+    assert "no capacity left for shoots" in (await events(gardener, last, "SchedulingFailed"))[0]
+    await placed(gardener, await create(gardener, make_shoot(), seed), seed)
+    assert not (await gardener.shoot(last))["spec"].get("seedName")
 
 
-async def _warns_people_and_no_controller(beside):
-    done = await beside.kubectl("create", "-f", "-", input=make_shoot(**make_pools(2)))
+async def _warns_people_and_no_controller(gardener):
+    done = await gardener.kubectl("create", "-f", "-", input=make_shoot(**make_pools(2)))
     assert "Warning: shoot.workers: " in done.stderr
     name = done.stdout.split()[0].partition("/")[2]
-    before = await verdicts(beside, "shoot.workers", "warn")
+    before = await verdicts(gardener, "shoot.workers", "warn")
     shoot = ("shoot", name, HERE)
-    assert "Warning" not in await patch(beside, *shoot, *MANAGER, spec={"purpose": "testing"})
-    assert await verdicts(beside, "shoot.workers", "warn") > before
-    told = await patch(beside, *shoot, spec={"purpose": "evaluation"})
-    assert "Warning: shoot.workers: " in told
+    assert "Warning" not in await patch(gardener, *shoot, *MANAGER, spec={"purpose": "testing"})
+    assert await verdicts(gardener, "shoot.workers", "warn") > before
+    reported = await patch(gardener, *shoot, spec={"purpose": "evaluation"})
+    assert "Warning: shoot.workers: " in reported

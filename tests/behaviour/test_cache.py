@@ -1,4 +1,4 @@
-"""The cache on real and embedded servers: what it shows is what they have."""
+"""The cache on real and embedded servers: its content equals theirs."""
 
 import asyncio
 import random
@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from typing_extensions import override
 
-from tests.behaviour.following import (
+from tests.support.waits import eventually
+from tests.support.widgets import (
     DEFINITIONS,
     Widget,
     following,
@@ -18,11 +19,8 @@ from tests.behaviour.following import (
     talking,
     uninstall,
 )
-from tests.waiting import eventually
 from webhook.api.core import ConfigMap, Namespace
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import ObjectKey
-from webhook.api.versions import covers
 from webhook.cluster import requests
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
@@ -34,9 +32,11 @@ from webhook.cluster.errors import (
     NotFoundError,
     ThrottledError,
 )
-from webhook.cluster.events import Bookmark, Changed, decode
-from webhook.cluster.requests import Request, Selection
-from webhook.state.questions import Get, MayI
+from webhook.cluster.requests import ApiRequest, Selection
+from webhook.cluster.watch_events import Bookmark, WatchEvent, decode
+from webhook.kube.meta import ObjectKey
+from webhook.kube.resource_versions import covers
+from webhook.state.live_reads import AccessReview, LiveGet
 
 CONFIG_MAP = kind_of_model(ConfigMap)
 SECONDS = {"opening": 60.0, "idle": 60.0, "total": 90.0}
@@ -59,14 +59,14 @@ async def kind(client) -> AsyncIterator[Kind]:
 
 
 def sizes(cache: Cache) -> dict[str, int]:
-    return {widget.name: widget.spec.size for widget in cache.memory.store(Widget).list()}
+    return {widget.name: widget.spec.size for widget in cache.state.store(Widget).list()}
 
 
-async def test_what_is_written_is_shown_and_told(client, kind, namespace) -> None:
-    told = []
+async def test_writes_reach_the_cache_and_its_listeners(client, kind, namespace) -> None:
+    reported = []
     await client.create(kind, ObjectKey(namespace, ""), make_widget("before"))
     async with following(client, kind) as cache:
-        cache.add_listener(Widget, lambda old, new: told.append((old, new)))
+        cache.add_listener(Widget, lambda old, new: reported.append((old, new)))
         assert sizes(cache) == {"before": 1}
         key = ObjectKey(namespace, "oak")
         created = await client.create(kind, key, make_widget("oak"))
@@ -80,10 +80,10 @@ async def test_what_is_written_is_shown_and_told(client, kind, namespace) -> Non
         assert shown.uid == created["metadata"]["uid"]
         await client.delete(kind, key, uid=shown.uid)
         await eventually(lambda: sizes(cache) == {"before": 1})
-        assert [(bool(old), bool(new)) for old, new in told] == [
+        assert [(bool(old), bool(new)) for old, new in reported] == [
             *((False, True), (False, True), (True, True), (True, False))
         ]
-        assert told[-1][0] is shown
+        assert reported[-1][0] is shown
 
 
 async def test_a_streamed_list_is_offered(client, kind, namespace) -> None:
@@ -92,7 +92,7 @@ async def test_a_streamed_list_is_offered(client, kind, namespace) -> None:
     request = requests.stream_list(Selection(kind), 30)
     async with client.stream(request, **SECONDS) as lines:
         events = [decode(await anext(lines)) for _ in range(3)]
-    assert all(isinstance(event, Changed) for event in events[:2])
+    assert all(isinstance(event, WatchEvent) for event in events[:2])
     assert isinstance(events[2], Bookmark)
     assert events[2].ends_list
 
@@ -101,7 +101,7 @@ class WithoutStreams(Client):
     """A client whose server refuses to stream lists, as those before Kubernetes 1.32 do."""
 
     @override
-    def stream(self, request: Request, *, opening: float, idle: float, total: float):
+    def stream(self, request: ApiRequest, *, opening: float, idle: float, total: float):
         if "sendInitialEvents" in request.query:
             raise InvalidError(422, "Invalid", "sendInitialEvents is forbidden")
         return super().stream(request, opening=opening, idle=idle, total=total)
@@ -135,28 +135,28 @@ async def create_all(client: Client, kind: Kind, namespace: str, names: list[str
 async def test_bookmarks_come_before_a_watch_ends(client, kind, namespace) -> None:
     before = await client.page(Selection(kind))
     await client.create(CONFIG_MAP, ObjectKey(namespace, ""), {"metadata": {"name": "other"}})
-    # An up-to-date list makes the server notice that time has gone on for this kind, too.
+    # A consistent list makes the server send a bookmark for this kind, too.
     after = await client.page(Selection(kind))
     request = requests.watch(Selection(kind), before.version, 5)
 
-    async def are_told() -> bool:
+    async def are_reported() -> bool:
         async with client.stream(request, **SECONDS) as lines:
             events = [decode(line) async for line in lines]
         marks = [event.version for event in events if isinstance(event, Bookmark)]
         assert len(marks) == len(events)
         return bool(marks) and covers(marks[-1], after.version)
 
-    await eventually(are_told)
+    await eventually(are_reported)
 
 
 async def test_a_kind_comes_and_goes_with_its_definition(client, namespace) -> None:
     kind = make_kind()
-    told = []
+    reported = []
     async with following(client, DEFINITIONS, kind_of_model(Namespace), kind) as cache:
         snapshot = cache.snapshot()
         assert (snapshot.serves(Widget), snapshot.is_stale(Widget)) == (False, False)
         assert snapshot.get(Namespace, ObjectKey("", namespace)) is not None
-        cache.add_listener(Widget, lambda old, new: told.append((old, new)))
+        cache.add_listener(Widget, lambda old, new: reported.append((old, new)))
         await install(client, kind)
         await client.create(kind, ObjectKey(namespace, ""), make_widget("oak"))
         await eventually(lambda: sizes(cache) == {"oak": 1})
@@ -164,10 +164,10 @@ async def test_a_kind_comes_and_goes_with_its_definition(client, namespace) -> N
         await uninstall(client, kind)
         await eventually(lambda: not cache.snapshot().serves(Widget), 90)
         assert sizes(cache) == {}
-        assert [new is None for _, new in told] == [False, True]
+        assert [new is None for _, new in reported] == [False, True]
 
 
-async def test_an_object_that_does_not_decode_is_named_until_it_is_mended(
+async def test_an_object_that_does_not_decode_is_listed_until_it_is_repaired(
     client, kind, namespace
 ) -> None:
     await client.create(kind, ObjectKey(namespace, ""), make_widget("bad", size="huge"))
@@ -189,7 +189,7 @@ async def test_an_object_nested_without_end_hides_no_other(client, kind, namespa
     body = requests.create(kind, ObjectKey(namespace, ""), make_widget("deep")).body or b""
     body = body.replace(b'"size":1', b'"size":' + b"[" * 3000 + b"]" * 3000)
     path = requests.path_of(kind, namespace)
-    await client.send(Request("POST", path, {}, body))
+    await client.send(ApiRequest("POST", path, {}, body))
     await client.create(kind, ObjectKey(namespace, ""), make_widget("oak"))
     async with WithoutStreams(client._access) as old:
         for each in (client, old):
@@ -207,7 +207,7 @@ async def test_bookkeeping_is_not_kept(server, client, namespace) -> None:
         assert raw["data"] == {"a": "b"}
         assert "managedFields" not in raw["metadata"]
         assert not raw["metadata"].get("annotations")
-        # What is kept can be written back as it is.
+        # What is stored can be written back unchanged.
         raw["data"]["a"] = "c"
         await client.update(CONFIG_MAP, ObjectKey(namespace, "notes"), raw)
         with pytest.raises(ConflictError):
@@ -235,18 +235,18 @@ async def test_every_write_is_carried_out_as_meant(client, kind, namespace) -> N
 
 async def test_questions_are_answered_live(client, namespace) -> None:
     await client.create(CONFIG_MAP, ObjectKey(namespace, ""), {"metadata": {"name": "notes"}})
-    there, absent = (Get(ConfigMap, ObjectKey(namespace, name)) for name in ("notes", "none"))
+    there, absent = (LiveGet(ConfigMap, ObjectKey(namespace, name)) for name in ("notes", "none"))
     may, may_not = (
-        MayI("ada", "", groups, (), "delete", "", "secrets", "", namespace, "any")
+        AccessReview("ada", "", groups, (), "delete", "", "secrets", "", namespace, "any")
         for groups in (("system:masters",), ("system:authenticated",))
     )
     async with following(client, Selection(CONFIG_MAP, namespace)) as cache:
-        answers = await cache.answer([there, absent, may, may_not], 60)
-    found = answers[there]
+        live_results = await cache.read_live([there, absent, may, may_not], 60)
+    found = live_results[there]
     assert isinstance(found, ConfigMap)
     assert found.name == "notes"
-    assert answers[absent] is None
-    assert (answers[may], answers[may_not]) == (True, False)
+    assert live_results[absent] is None
+    assert (live_results[may], live_results[may_not]) == (True, False)
 
 
 async def test_after_any_mix_of_writes_memory_and_server_agree(client, kind, namespace) -> None:
@@ -277,7 +277,7 @@ async def test_after_any_mix_of_writes_memory_and_server_agree(client, kind, nam
         listed = {str(decode_name(item)) for item in page.items}
         shown = {
             f"{widget.name}@{widget.resource_version}"
-            for widget in cache.memory.store(Widget).list()
+            for widget in cache.state.store(Widget).list()
             if widget.name != "end"
         }
         assert shown == listed
@@ -289,14 +289,14 @@ def decode_name(item) -> str:
 
 
 async def test_a_version_from_before_all_history_is_gone(real_server) -> None:
-    # Made here and not by the fixture: the embedded server forgets nothing that young.
+    # Created here and not by the fixture: the embedded server keeps all of its recent history.
     async with talking(real_server) as client:
         kind = make_kind()
         await install(client, kind)
         request = requests.watch(Selection(kind), "1", 30)
 
-        async def ask() -> None:
-            """A kind that was made just now may still be on its way into the watch cache."""
+        async def watch_once() -> None:
+            """Wait until a new kind is in the watch cache."""
             while True:
                 try:
                     async with client.stream(request, **SECONDS) as lines:
@@ -307,5 +307,5 @@ async def test_a_version_from_before_all_history_is_gone(real_server) -> None:
                     return
 
         with pytest.raises(GoneError):
-            await ask()
+            await watch_once()
         await uninstall(client, kind)

@@ -1,9 +1,11 @@
 """`espalier dev`, tried as a newcomer would: with kubectl, and again after Ctrl-C."""
 
 import asyncio
+import base64
 import json
 import os
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,15 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
+import yaml
 
-from tests.planes import require_parts
-from tests.waiting import eventually
+from tests.support.control_planes import require_parts
+from tests.support.server_processes import without_verification
+from tests.support.waits import eventually
 from webhook.api import names
-from webhook.cli.dev import demo, garden_demo
-from webhook.planes.binaries import require
-from webhook.planes.kubectl import Kubectl
-from webhook.planes.ports import free_port
+from webhook.dev.landscapes import demo, gardenerdemo
+from webhook.dev.planes.binaries import require
+from webhook.dev.planes.kubectl import Kubectl
+from webhook.dev.planes.ports import free_port
+from webhook.tls.serving import as_file
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
@@ -33,13 +39,16 @@ class Running:
 
     kubectl: Kubectl
     commands: list[str]
-    """What a person is told to try, as it can be pasted."""
+    """The commands that a user is invited to paste."""
+    reviews: str
+    """The URL of validating reviews."""
 
 
 @asynccontextmanager
 async def _dev(directory: Path, *flags: str) -> AsyncIterator[Running]:
     """Run the command until the block ends, then press Ctrl-C."""
-    ports = [f"--{name}={free_port()}" for name in ("api-port", "port", "http-port")]
+    port = free_port()
+    ports = [f"--port={port}", *(f"--{name}={free_port()}" for name in ("api-port", "http-port"))]
     log = (directory.parent / "dev.log").open("ab")
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -53,8 +62,10 @@ async def _dev(directory: Path, *flags: str) -> AsyncIterator[Running]:
             line = await process.stdout.readline()
         assert line.startswith(b"ready"), (directory.parent / "dev.log").read_text()
         assert str(directory / "kubeconfig") in line.decode()
-        told = [(await process.stdout.readline()).decode().strip() for _ in range(4)]
-        yield Running(Kubectl(directory / "kubeconfig"), [each for each in told if each])
+        reported = [(await process.stdout.readline()).decode().strip() for _ in range(4)]
+        commands = [each for each in reported if each]
+        reviews = f"https://127.0.0.1:{port}/validate"
+        yield Running(Kubectl(directory / "kubeconfig"), commands, reviews)
     finally:
         log.close()
         if process.returncode is None:
@@ -63,8 +74,25 @@ async def _dev(directory: Path, *flags: str) -> AsyncIterator[Running]:
             assert await process.wait() == 0
 
 
+async def _check_that_reviews_need_a_certificate(running: Running, directory: Path) -> None:
+    """Post a review without a certificate, and with the one in the kubeconfig."""
+    config = yaml.safe_load((directory / "kubeconfig").read_text())
+    data = config["users"][0]["user"]
+    pems = [base64.b64decode(data[f"client-{part}-data"]) for part in ("certificate", "key")]
+    contexts = [without_verification(ssl.create_default_context()) for _ in range(2)]
+    with as_file(pems[0]) as certificate, as_file(pems[1]) as key:
+        contexts[1].load_cert_chain(certificate, key)
+    seeds = {"group": "core.gardener.cloud", "version": "v1beta1", "resource": "seeds"}
+    forged = {"uid": "forged", "operation": "DELETE", "resource": seeds, "name": "aws-eu1"}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": forged}
+    async with aiohttp.ClientSession() as session:
+        for context, status in zip(contexts, (401, 200), strict=True):
+            async with session.post(running.reviews, json=review, ssl=context) as response:
+                assert response.status == status, await response.text()
+
+
 async def _pasted(commands: list[str]) -> str:
-    """Run what was announced in a shell, where kubectl is the one that is built here."""
+    """Run the announced commands in a shell with the kubectl that is built here."""
     path = f"{require('kubectl').parent}:{os.environ['PATH']}"
     process = await asyncio.create_subprocess_exec(
         *("bash", "-ec", "\n".join(commands)),
@@ -81,7 +109,7 @@ async def _until(kubectl: Kubectl, what: str, path: str, value: str, *flags: str
 
 
 def _shoot(name: str, maximum: int) -> dict[str, Any]:
-    """A shoot of the demo's first project over three zones, under a name of its own."""
+    """A shoot of the demo's first project over three zones, under another name."""
     draft = demo.shoot("alpha", 2)
     draft["metadata"]["name"] = name
     draft["spec"]["provider"]["workers"][0]["maximum"] = maximum
@@ -102,6 +130,7 @@ async def test_a_living_landscape_in_seconds_and_again_after_ctrl_c(tmp_path: Pa
         state = "--for=jsonpath={.status.lastOperation.state}=Succeeded"
         await kubectl("wait", *everywhere, state)
 
+        await _check_that_reviews_need_a_certificate(running, tmp_path / "landscape")
         refused = await kubectl("delete", "seed", "gcp-eu2", check=False)
         assert refused.code != 0
         assert "gcp-eu2" in refused.stderr
@@ -127,7 +156,7 @@ async def test_a_living_landscape_in_seconds_and_again_after_ctrl_c(tmp_path: Pa
 
 
 async def _leave_what_somebody_wrote(kubectl: Kubectl) -> None:
-    """Two shoots are told to reconcile; the one whose operation a person wrote is left alone."""
+    """Reconcile two shoots; the one whose operation a user wrote is left alone."""
     alpha, theirs, played = "-n=garden-alpha", "shoot/alpha-01", "shoot/alpha-02"
     by_hand = {"status": {"lastOperation": {"description": "by hand"}}}
     patch = ("--subresource=status", "--type=merge", "-p", json.dumps(by_hand))
@@ -137,13 +166,13 @@ async def _leave_what_somebody_wrote(kubectl: Kubectl) -> None:
     operation = "{.status.lastOperation.type}-{.status.lastOperation.state}"
     await _until(kubectl, played, "{.status.lastOperation.type}", "Reconcile", alpha)
     await _until(kubectl, played, "{.status.lastOperation.state}", "Succeeded", alpha)
-    told = f"jsonpath={{.status.lastOperation.description}} {operation}"
-    left = (await kubectl("get", theirs, alpha, "-o", told)).stdout
+    reported = f"jsonpath={{.status.lastOperation.description}} {operation}"
+    left = (await kubectl("get", theirs, alpha, "-o", reported)).stdout
     assert left == "by hand Create-Succeeded"
 
 
 async def _switch_failures_on_and_off(kubectl: Kubectl) -> None:
-    """A shoot that cannot reconcile, a zone that fails, a seed that goes dark."""
+    """Simulate a shoot that cannot reconcile, a zone that fails, a seed without a gardenlet."""
     alpha = "-n=garden-alpha"
     simulate = f"{names.SIMULATE}="
     health = r"{.metadata.labels.shoot\.gardener\.cloud/status}"
@@ -196,6 +225,11 @@ async def test_a_landscape_of_ones_own(tmp_path: Path, flags: list[str], played:
         ready = ("wait", "seed/small", "--for=condition=GardenletReady")
         waited = await kubectl(*ready, f"--timeout={120 if played else 5}s", check=False)
         assert (waited.code == 0) == played, waited.stderr
+        await _check_that_reviews_need_a_certificate(running, tmp_path / "landscape")
+        wrong = yaml.safe_load(SMALL.split("---")[-1])
+        wrong["metadata"]["name"], wrong["spec"]["provider"]["zones"] = "wrong", ["one", "one"]
+        refused = await kubectl("create", "-f", "-", input=wrong, check=False)
+        assert "spec.provider.zones" in refused.stderr
 
 
 async def test_a_port_in_use_is_named_with_the_remedy(tmp_path: Path) -> None:
@@ -231,33 +265,34 @@ async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
     require_parts("etcd", "kubernetes", "gardener")
     async with _dev(tmp_path / "garden", "--api=gardener") as running:
         kubectl = running.kubectl
-        # Ours, and one that gardener-scheduler places.
+        # One for our scheduler, and one for gardener-scheduler.
         for project, shoots in (("alpha", ("shoots", "--all")), ("gamma", ("shoot/gamma-00",))):
             await kubectl(
                 *("wait", *shoots, "-n", f"garden-{project}", "--timeout=140s"),
                 "--for=jsonpath={.status.lastOperation.state}=Succeeded",
             )
+        await _check_that_reviews_need_a_certificate(running, tmp_path / "garden")
         await _check_shoot(kubectl)
-        # Gardener's own table calls seeds ready once their extensions are; one is dark for good.
+        # Gardener calls seeds ready once their extensions are; one has no gardenlet.
         for condition in ("SeedSystemComponentsHealthy", "ExtensionsReady"):
             await kubectl("wait", f"--for=condition={condition}", "--timeout=120s", "seed/aws-eu1")
         listed = (await kubectl("get", "seed", "aws-eu1", "--no-headers")).stdout
         assert listed.split()[:2] == ["aws-eu1", "Ready"]
         await _check_gardenlet(kubectl, "aws-eu1")
-        # Gardener makes the replica, Espalier follows the set and scales it.
+        # Gardener creates the replica, Espalier rolls and scales the set.
         leaf = ("-n", "garden", "--timeout=140s")
         ready = "--for=jsonpath={.status.readyReplicas}=1"
-        await kubectl("wait", ready, *leaf, f"managedseedset/{garden_demo.SET}")
+        await kubectl("wait", ready, *leaf, f"managedseedset/{gardenerdemo.SET}")
         revision = "--for=jsonpath={.status.currentRevision}"
-        await kubectl("wait", revision, *leaf, f"managedseedset/{garden_demo.SET}")
-        # What the template leaves open is filled in on the replica: that is no drift.
+        await kubectl("wait", revision, *leaf, f"managedseedset/{gardenerdemo.SET}")
+        # Defaults of fields that the template omits are no drift.
         labelled = f"--for=jsonpath={{.metadata.labels.{names.CONTROLLER_REVISION_HASH}}}"
         for kind in ("shoot", "managedseed"):
-            await kubectl("wait", labelled, *leaf, f"{kind}/{garden_demo.SET}-0")
+            await kubectl("wait", labelled, *leaf, f"{kind}/{gardenerdemo.SET}-0")
         drifted = f"--for=condition={names.DRIFTED}=False"
-        await kubectl("wait", drifted, *leaf, f"managedseedset/{garden_demo.SET}")
+        await kubectl("wait", drifted, *leaf, f"managedseedset/{gardenerdemo.SET}")
         active = f"--for=condition={names.SCALING_ACTIVE}"
-        await kubectl("wait", active, *leaf, f"seedautoscaler/{garden_demo.SET}")
+        await kubectl("wait", active, *leaf, f"seedautoscaler/{gardenerdemo.SET}")
         refused = await kubectl(
             *("annotate", "shoot", "alpha-00", "-n", "garden-alpha"),
             "espalier.gardener.cloud/sizing-strategy=Greedy",
@@ -267,7 +302,7 @@ async def test_the_demo_lives_on_a_real_gardener(tmp_path: Path) -> None:
 
 
 async def _check_shoot(kubectl: Kubectl) -> None:
-    """Ours by the scheduler, reconciled to its last change, and labelled by Gardener alone."""
+    """Check a shoot: placed by us, reconciled to its last change, labelled only by Gardener."""
 
     async def is_labelled() -> Any:
         where = ("alpha-00", "-n", "garden-alpha", "-o", "json", "--show-managed-fields")
@@ -287,7 +322,7 @@ async def _check_shoot(kubectl: Kubectl) -> None:
 
 
 async def _check_gardenlet(kubectl: Kubectl, seed: str) -> None:
-    """Its lease moves, and Gardener has never taken it for lost."""
+    """Check that its lease is renewed, and that Gardener has never considered it lost."""
 
     async def renewed() -> str:
         where = ("-n", "gardener-system-seed-lease", "-o", "jsonpath={.spec.renewTime}")
@@ -298,8 +333,8 @@ async def _check_gardenlet(kubectl: Kubectl, seed: str) -> None:
 
     async def readiness() -> list[str]:
         path = '{range .status.conditions[?(@.type=="GardenletReady")]}'
-        told = f"jsonpath={path}{{.status}} {{.lastTransitionTime}}{{end}}"
-        return (await kubectl("get", "seed", seed, "-o", told)).stdout.split()
+        reported = f"jsonpath={path}{{.status}} {{.lastTransitionTime}}{{end}}"
+        return (await kubectl("get", "seed", seed, "-o", reported)).stdout.split()
 
     before, ready = await renewed(), await readiness()
     assert ready[0] == "True"

@@ -1,12 +1,12 @@
-"""`espalier explain` on a living API server, for shoots that are there and for one that is not."""
+"""`espalier explain` on a running API server, for stored shoots and for a manifest."""
 
 import json
 
 import pytest
 import yaml
 
-from tests.behaviour.staging import staged
-from tests.schedulers import run_explain
+from tests.behaviour.placement_stage import staged
+from tests.support.scheduler import run_explain
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -24,9 +24,9 @@ async def test_a_shoot_in_the_cluster_is_explained(server, stage):
     assert f"{stage.name('a')} is chosen" in out
     assert "is not in the shoot's region" in out
     code, out, _ = await run_explain(server, str(stage.key("one")), "-o", "json")
-    told = {seed["name"]: seed for seed in json.loads(out)["seeds"]}
-    assert told[stage.name("a")]["result"] == "chosen"
-    assert told[stage.name("far")]["step"] == "strategy"
+    reported = {seed["name"]: seed for seed in json.loads(out)["seeds"]}
+    assert reported[stage.name("a")]["result"] == "chosen"
+    assert reported[stage.name("far")]["step"] == "strategy"
 
 
 async def test_a_manifest_that_is_not_in_the_cluster_is_explained(server, stage):

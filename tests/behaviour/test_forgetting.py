@@ -1,6 +1,6 @@
-"""History has an end: what is too old to be told is answered with 410 on both servers.
+"""History is limited: both servers answer 410 for versions that are too old.
 
-The servers of this module are its own, since they are restarted and, the real one, compacted.
+The servers of this module are its own: they are restarted, and the real one is compacted.
 """
 
 import asyncio
@@ -10,14 +10,14 @@ import aiohttp
 import orjson
 import pytest
 
-from tests.behaviour.asking import Place, normalise
 from tests.behaviour.bad_requests import config_map
-from tests.behaviour.records import Record
-from tests.behaviour.watching import take
-from tests.planes import require_parts
-from webhook.planes.credentials import Keyring, client_context
-from webhook.planes.embedded import Embedded
-from webhook.planes.kubernetes import Kubernetes
+from tests.behaviour.http_requests import Place, normalise
+from tests.behaviour.recorded_answers import Record
+from tests.support.control_planes import require_parts
+from tests.support.watches import take
+from webhook.dev.planes.certificates import Keyring, client_context
+from webhook.dev.planes.embedded import Embedded
+from webhook.dev.planes.kubernetes import Kubernetes
 
 pytestmark = pytest.mark.timeout(300)
 RECORD = Record("forgotten")
@@ -44,7 +44,7 @@ async def connected(server):
 
 
 async def compact(server, version):
-    """Make a real server's store forget, as it does by itself every five minutes."""
+    """Compact a real server's etcd, as it does by itself every five minutes."""
     keyring = Keyring(server.etcd.directory / "pki", "etcd")
     context = client_context(keyring.files.certificate, keyring.client("client", "apiserver"))
     connector = aiohttp.TCPConnector(ssl=context)
@@ -60,7 +60,7 @@ async def fetch(session, **query):
         return {"code": response.status, "body": await response.json()}
 
 
-async def test_what_is_forgotten_is_gone(own_server):
+async def test_versions_that_are_too_old_are_gone(own_server):
     async with connected(own_server) as session:
         for name in ("a", "b", "c"):
             await session.post(MAPS, json=config_map(name, metadata={"labels": {"own": ""}}))
@@ -76,7 +76,7 @@ async def test_what_is_forgotten_is_gone(own_server):
         continued = await fetch(session, **query)
         exact = await fetch(session, resourceVersion=version, resourceVersionMatch="Exact")
         watched = await take(1, session, MAPS, resourceVersion=version)
-        # The answer has a token with which the rest can be had, from now on.
+        # The response has a token with which the rest can be read, at the current version.
         token = continued["body"]["metadata"].pop("continue")
         rest = (await fetch(session, labelSelector="own", **{"continue": token}))["body"]
     place = Place("default", "example.com")

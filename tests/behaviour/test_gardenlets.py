@@ -1,4 +1,4 @@
-"""A gardenlet is deployed into a shoot's own cluster and taken out of it again."""
+"""A gardenlet is deployed into a shoot's own cluster and removed again."""
 
 import argparse
 import asyncio
@@ -12,22 +12,25 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from tests.landscapes import raw_seed
-from tests.leaders import PLAYED, define_kinds, running
-from tests.planes import require_parts
-from tests.sets import make_guest
-from webhook.api.meta import Draft
+from tests.support.account import write_kubeconfig
+from tests.support.control_planes import kubernetes, require_parts
+from tests.support.controllers import LOCAL_PROVIDER, define_kinds, running_controllers
+from tests.support.landscape_objects import raw_seed
+from tests.support.set_objects import make_hosted_shoot
+from webhook.api import names
 from webhook.cli import manifests
-from webhook.cli.dev import shoots as played
-from webhook.cli.dev.server import Server
 from webhook.controllers.managedseed.controller import MANAGED_SEED
+from webhook.dev.planes.embedded import Embedded
+from webhook.dev.planes.kubectl import Kubectl
+from webhook.dev.planes.kubernetes import CONTROLLERS, WORKLOAD_CONTROLLERS, Kubernetes
+from webhook.dev.planes.ports import free_port
+from webhook.dev.server import EspalierProcess
 from webhook.domain.options import Options, SeedsOptions
-from webhook.planes.embedded import Embedded
-from webhook.planes.kubectl import Kubectl
-from webhook.planes.kubernetes import Kubernetes
-from webhook.planes.ports import free_port
+from webhook.kube.meta import Draft
 
 pytestmark = pytest.mark.timeout(300)
+
+PODS = ("pods", "-n", "garden")
 
 
 async def until(kubectl: Any, holds: Any, *what: str, seconds: float = 90) -> Any:
@@ -41,43 +44,24 @@ async def until(kubectl: Any, holds: Any, *what: str, seconds: float = 90) -> An
 
 
 def is_registered(found: Any) -> bool:
-    told = ((found or {}).get("status") or {}).get("conditions") or []
-    return any(each["type"] == "SeedRegistered" and each["status"] == "True" for each in told)
+    reported = ((found or {}).get("status") or {}).get("conditions") or []
+    return any(each["type"] == "SeedRegistered" and each["status"] == "True" for each in reported)
 
 
 async def test_a_gardenlet_comes_and_goes(server, namespace, tmp_path, monkeypatch):
-    monkeypatch.setattr(played, "PACE", timedelta(0))
+    monkeypatch.setattr("webhook.dev.localprovider.shoots.OPERATION_DURATION", timedelta(0))
     await define_kinds(server)
     suffix = uuid4().hex[:6]
     name, parent = f"oak-{suffix}", f"parent-{suffix}"
     here = ("-n", namespace)
-    shoot = make_guest(name, parent)
-    shoot["metadata"]["namespace"] = namespace
-    shoot["spec"]["dns"] = {"domain": "oak.example.org"}
-    managed_seed = {
-        "apiVersion": "seedmanagement.gardener.cloud/v1alpha1",
-        "kind": "ManagedSeed",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "shoot": {"name": name},
-            "gardenlet": {
-                "config": {"seedConfig": {"metadata": {"labels": {"tree": "oak"}}}},
-                "bootstrap": "BootstrapToken",
-            },
-        },
-    }
     options = Options(namespace=namespace, seeds=SeedsOptions(garden_server=server.url))
     async with Embedded(tmp_path / "shoot") as cluster:
-        kubeconfig = base64.b64encode(cluster.kubeconfig.read_bytes()).decode()
-        secret = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": f"{name}.kubeconfig", "namespace": namespace},
-            "data": {"kubeconfig": kubeconfig},
-        }
-        objects = [raw_seed(parent), shoot, secret, managed_seed]
+        objects = [raw_seed(parent), *_managed_seed(name, parent, namespace, cluster)]
         await server.kubectl("apply", "--server-side", "-f", "-", input=objects)
-        async with running(server, PLAYED, options), running(server, (MANAGED_SEED,), options):
+        async with (
+            running_controllers(server, LOCAL_PROVIDER, options),
+            running_controllers(server, (MANAGED_SEED,), options),
+        ):
             there = ("-n", "garden")
             await until(cluster.kubectl, bool, "deployment", "gardenlet", *there)
             config = await until(cluster.kubectl, bool, "configmap", "gardenlet-config", *there)
@@ -95,36 +79,127 @@ async def test_a_gardenlet_comes_and_goes(server, namespace, tmp_path, monkeypat
         await server.kubectl("delete", "seed", parent, "--wait=false")
 
 
+async def test_a_real_controller_manager_creates_the_pods_of_a_gardenlet(
+    embedded_server, tmp_path, monkeypatch
+):
+    require_parts("etcd", "kubernetes")
+    monkeypatch.setattr("webhook.dev.localprovider.shoots.OPERATION_DURATION", timedelta(0))
+    garden = embedded_server
+    await define_kinds(garden)
+    suffix = uuid4().hex[:6]
+    name, parent, namespace = f"oak-{suffix}", f"parent-{suffix}", f"test-{suffix}"
+    await garden.kubectl("create", "namespace", namespace)
+    options = Options(namespace=namespace, seeds=SeedsOptions(garden_server=garden.url))
+    controllers = (*CONTROLLERS, *WORKLOAD_CONTROLLERS)
+    folder = tmp_path / "shoot"
+    async with Kubernetes(folder, durable=False, controllers=controllers) as cluster:
+        objects = [raw_seed(parent), *_managed_seed(name, parent, namespace, cluster)]
+        await garden.kubectl("apply", "--server-side", "-f", "-", input=objects)
+        async with (
+            running_controllers(garden, LOCAL_PROVIDER, options),
+            running_controllers(garden, (MANAGED_SEED,), options),
+        ):
+            created = await until(
+                cluster.kubectl, lambda found: found and len(found["items"]) == 2, *PODS
+            )
+            assert {pod["spec"]["priority"] for pod in created["items"]} == {999998950}
+            await cluster.kubectl(
+                *("wait", "poddisruptionbudget/gardenlet", "-n", "garden", "--timeout=60s"),
+                "--for=jsonpath={.status.expectedPods}=2",
+            )
+            await garden.kubectl("delete", "managedseed", name, "--wait=false", "-n", namespace)
+            gone = ("managedseed", name, "-n", namespace)
+            await until(garden.kubectl, lambda found: found is None, *gone)
+            assert (
+                json.loads((await cluster.kubectl("get", *PODS, "-o", "json")).stdout)["items"]
+                == []
+            )
+        await garden.kubectl("delete", f"seed/{parent}", f"namespace/{namespace}", "--wait=false")
+
+
+async def test_a_deletion_without_a_kubeconfig_waits_for_the_annotation(
+    embedded_server, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("webhook.dev.localprovider.shoots.OPERATION_DURATION", timedelta(0))
+    garden = embedded_server
+    await define_kinds(garden)
+    suffix = uuid4().hex[:6]
+    name, parent, namespace = f"oak-{suffix}", f"parent-{suffix}", f"test-{suffix}"
+    here = ("-n", namespace)
+    await garden.kubectl("create", "namespace", namespace)
+    options = Options(namespace=namespace, seeds=SeedsOptions(garden_server=garden.url))
+    async with Embedded(tmp_path / "shoot") as cluster:
+        objects = [raw_seed(parent), *_managed_seed(name, parent, namespace, cluster)]
+        await garden.kubectl("apply", "--server-side", "-f", "-", input=objects)
+        async with (
+            running_controllers(garden, LOCAL_PROVIDER, options),
+            running_controllers(garden, (MANAGED_SEED,), options),
+        ):
+            await until(cluster.kubectl, bool, "deployment", "gardenlet", "-n", "garden")
+            await garden.kubectl("delete", f"secret/{name}.kubeconfig", *here)
+            await garden.kubectl("delete", "managedseed", name, "--wait=false", *here)
+            waiting = "--for=jsonpath={.status.conditions[?(@.reason=='KubeconfigMissing')].status}"
+            await garden.kubectl("wait", f"managedseed/{name}", f"{waiting}=False", *here)
+            annotation = f"{names.ABANDON_GARDENLET}=true"
+            await garden.kubectl("annotate", "managedseed", name, annotation, *here)
+            await until(garden.kubectl, lambda found: found is None, "managedseed", name, *here)
+            await until(cluster.kubectl, bool, "deployment", "gardenlet", "-n", "garden")
+        await garden.kubectl("delete", f"seed/{parent}", f"namespace/{namespace}", "--wait=false")
+
+
+def _managed_seed(
+    name: str, parent: str, namespace: str, cluster: Embedded | Kubernetes
+) -> list[Draft]:
+    """Return a ManagedSeed with its Shoot and the Shoot's kubeconfig."""
+    shoot = make_hosted_shoot(name, parent)
+    shoot["metadata"]["namespace"] = namespace
+    shoot["spec"]["dns"] = {"domain": "oak.example.org"}
+    managed_seed = {
+        "apiVersion": "seedmanagement.gardener.cloud/v1alpha1",
+        "kind": "ManagedSeed",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "shoot": {"name": name},
+            "gardenlet": {
+                "config": {"seedConfig": {"metadata": {"labels": {"tree": "oak"}}}},
+                "bootstrap": "BootstrapToken",
+            },
+        },
+    }
+    kubeconfig = base64.b64encode(cluster.kubeconfig.read_bytes()).decode()
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": f"{name}.kubeconfig", "namespace": namespace},
+        "data": {"kubeconfig": kubeconfig},
+    }
+    return [shoot, secret, managed_seed]
+
+
 @pytest.fixture
 async def restricted(tmp_path, capsys, monkeypatch):
-    """A garden where the program has the rights that are generated for it, and no others."""
-    require_parts("etcd", "kubernetes")
-    monkeypatch.setattr(played, "PACE", timedelta(0))
+    """A garden where the program has its generated permissions and no others."""
+    monkeypatch.setattr("webhook.dev.localprovider.shoots.OPERATION_DURATION", timedelta(0))
     parser = argparse.ArgumentParser()
     manifests.add_arguments(parser)
-    await asyncio.to_thread(manifests.run, parser.parse_args(["--standalone"]))
+    await asyncio.to_thread(manifests.run, parser.parse_args(["--standalone", "--offline"]))
     printed = capsys.readouterr().out
-    async with Kubernetes(tmp_path / "garden", durable=False) as garden:
+    async with kubernetes(tmp_path / "garden") as garden:
         await garden.kubectl("apply", "--server-side", "-f", "-", input=printed)
         await garden.kubectl("wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
         await define_kinds(garden)
-        account = await asyncio.to_thread(
-            garden.apiserver.access,
-            "system:serviceaccount:espalier-system:espalier",
-            ["system:serviceaccounts", "system:serviceaccounts:espalier-system"],
-        )
-        kubeconfig = await asyncio.to_thread(account.write_kubeconfig, tmp_path / "kubeconfig")
+        kubeconfig = await write_kubeconfig(garden, tmp_path / "kubeconfig")
         flags = ("--roles=controllers", "--manage-webhooks=false")
         ports = (free_port(), free_port())
-        espalier = Server(tmp_path / "espalier", kubeconfig, ports, *flags)
+        espalier = EspalierProcess(tmp_path / "espalier", kubeconfig, ports, *flags)
         await espalier.start()
         try:
-            async with running(garden, PLAYED):
+            async with running_controllers(garden, LOCAL_PROVIDER):
                 yield garden
         finally:
             await espalier.stop()
-        told = await asyncio.to_thread(espalier.log.read_text)
-        assert [line for line in told.splitlines() if "is forbidden: User" in line] == []
+        reported = await asyncio.to_thread(espalier.log.read_text)
+        assert [line for line in reported.splitlines() if "is forbidden: User" in line] == []
 
 
 async def test_generated_rights_suffice_for_both_ways_to_the_garden(restricted, tmp_path):
@@ -140,12 +215,17 @@ async def test_generated_rights_suffice_for_both_ways_to_the_garden(restricted, 
             contact.write_bytes(base64.b64decode(found["data"]["kubeconfig"]))
             if mechanism == "ServiceAccount":
                 await _meets_the_garden(restricted, contact, name)
+            else:
+                await _prolongs_its_token(restricted, name)
+            here = ("managedseed", name, "-n", "garden")
+            await restricted.kubectl("delete", *here, "--wait=false")
+            await until(restricted.kubectl, lambda found: found is None, *here)
 
 
 async def _register(garden: Kubernetes, cluster: Embedded, name: str, mechanism: str) -> None:
     kubeconfig = base64.b64encode(cluster.kubeconfig.read_bytes()).decode()
     metadata = {"name": name, "namespace": "garden"}
-    shoot = make_guest(name, "parent")
+    shoot = make_hosted_shoot(name, "parent")
     shoot["metadata"] = metadata
     secret = {"apiVersion": "v1", "kind": "Secret", "data": {"kubeconfig": kubeconfig}}
     secret["metadata"] = {**metadata, "name": f"{name}.kubeconfig"}
@@ -162,15 +242,31 @@ async def _register(garden: Kubernetes, cluster: Embedded, name: str, mechanism:
     await garden.kubectl("apply", "--server-side", "-f", "-", input=objects)
 
 
+async def _prolongs_its_token(garden: Kubernetes, name: str) -> None:
+    """Let the only bootstrap token expire, and wait until it is valid again."""
+    tokens = ("secrets", "-n", "kube-system", "--field-selector=type=bootstrap.kubernetes.io/token")
+    found = json.loads((await garden.kubectl("get", *tokens, "-o", "json")).stdout)
+    (token,) = (each["metadata"]["name"] for each in found["items"])
+    past = base64.b64encode(b"2020-01-01T00:00:00Z").decode()
+    change = json.dumps({"data": {"expiration": past}})
+    await garden.kubectl("patch", "secret", token, "-n", "kube-system", "-p", change)
+    operation = "gardener.cloud/operation=reconcile"
+    await garden.kubectl("annotate", "managedseed", name, operation, "-n", "garden")
+    there = ("secret", token, "-n", "kube-system")
+    await until(garden.kubectl, lambda found: found["data"]["expiration"] != past, *there)
+
+
 async def _meets_the_garden(garden: Kubernetes, contact: Path, name: str) -> None:
-    """See who a gardenlet is with the kubeconfig that it was given."""
+    """Return the user of the kubeconfig that a gardenlet was given."""
     await asyncio.to_thread(_trust, contact, Path(garden.admin.ca_file))
-    told = await Kubectl(contact)("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}")
-    assert told.stdout == f"system:serviceaccount:garden:gardenlet-bootstrap-{name}"
+    reported = await Kubectl(contact)(
+        "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"
+    )
+    assert reported.stdout == f"system:serviceaccount:garden:gardenlet-bootstrap-{name}"
 
 
 def _trust(contact: Path, authority: Path) -> None:
-    """Add the garden's authority, which settings would name where the system does not have it."""
+    """Add the garden's CA, which a setting names where the system does not trust it."""
     document = yaml.safe_load(contact.read_text())
     encoded = base64.b64encode(authority.read_bytes()).decode()
     document["clusters"][0]["cluster"]["certificate-authority-data"] = encoded

@@ -1,4 +1,4 @@
-"""kubectl does the same on both servers."""
+"""kubectl behaves the same on both servers."""
 
 import asyncio
 import json
@@ -6,15 +6,15 @@ from uuid import uuid4
 
 import pytest
 
-from tests.behaviour.asking import until_served
-from tests.behaviour.samples import make_definition
+from tests.behaviour.http_requests import until_served
+from tests.behaviour.sample_objects import make_definition
 
 pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
 async def widgets(server, session):
-    """A custom resource of the test's own; its name is what kubectl calls it."""
+    """A custom resource of the test; the value is its name for kubectl."""
     group = f"t{uuid4().hex[:8]}.example.com"
     await server.kubectl("create", "-f", "-", input=make_definition(group))
     name = f"widgets.{group}"

@@ -1,11 +1,11 @@
-"""How objects end: owners and dependents, namespaces, evictions, on both servers."""
+"""Deletion of objects: owners and dependents, namespaces, evictions, on both servers."""
 
 import json
 from uuid import uuid4
 
 import pytest
 
-from tests.behaviour.watching import seen
+from tests.support.watches import seen
 
 pytestmark = pytest.mark.timeout(300)
 MERGE = "application/merge-patch+json"
@@ -25,7 +25,7 @@ def maps(namespace):
 
 @pytest.fixture
 def make(session, maps):
-    """Create a config map with owners; return what refers to it."""
+    """Create a ConfigMap with owners; return a reference to it."""
 
     async def create(name, *owners, finalizers=(), block=True):
         references = [{**owner, "blockOwnerDeletion": block} for owner in owners]
@@ -55,7 +55,7 @@ async def test_dependents_follow_their_owner(session, maps, make):
     assert "owner" not in state
 
 
-async def test_orphans_stay(session, maps, make):
+async def test_orphaned_dependents_stay(session, maps, make):
     await make("child", await make("owner"))
     _, body = await send(session, "DELETE", f"{maps}/owner", propagationPolicy="Orphan")
     assert body["metadata"]["finalizers"] == ["orphan"]
@@ -79,7 +79,7 @@ async def test_a_foreground_deletion_waits_for_its_dependents(session, maps, mak
     await seen(session, maps, lambda state: not {"owner", "held"} & set(state))
 
 
-async def test_dependents_of_nobody_go(session, maps, make):
+async def test_dependents_of_missing_owners_are_deleted(session, maps, make):
     uid = "00000000-0000-0000-0000-000000000000"
     await make("lost", {"apiVersion": "v1", "kind": "ConfigMap", "name": "never", "uid": uid})
     await seen(session, maps, lambda state: "lost" not in state)
@@ -93,7 +93,7 @@ async def test_a_namespace_gets_an_account(session, namespace):
 
 
 async def test_the_embedded_server_publishes_its_authority(embedded_server):
-    # The real plane runs without the controller that does so.
+    # The real control plane runs without the controller that does so.
     shown = await embedded_server.kubectl(
         *(
             "get",
@@ -142,7 +142,7 @@ async def test_a_namespace_ends_with_its_content(session):
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-async def test_some_namespaces_are_immortal(session, name):
+async def test_some_namespaces_cannot_be_deleted(session, name):
     code, body = await send(session, "DELETE", f"/api/v1/namespaces/{name}")
     assert (code, body["message"]) == (
         403,
@@ -150,7 +150,7 @@ async def test_some_namespaces_are_immortal(session, name):
     )
 
 
-async def test_nothing_is_created_in_a_namespace_that_is_not_there(session):
+async def test_nothing_is_created_in_a_missing_namespace(session):
     path = "/api/v1/namespaces/nowhere/configmaps"
     code, body = await send(session, "POST", path, {"metadata": {"name": "m"}})
     assert (code, body["message"]) == (404, 'namespaces "nowhere" not found')

@@ -1,16 +1,16 @@
-"""Lists: pages, selectors, and which version of the world they show."""
+"""Lists: pages, selectors, and the version of the content."""
 
 import pytest
 
 from tests.behaviour.bad_requests import config_map
-from tests.waiting import eventually
+from tests.support.waits import eventually
 
 pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
 async def maps(session, namespace):
-    """Five config maps, every other one labelled odd."""
+    """Five ConfigMaps, every other one labelled odd."""
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     for number in range(1, 6):
         labels = {"number": str(number), **({"odd": ""} if number % 2 else {})}
@@ -65,14 +65,14 @@ async def test_pages_show_one_moment(session, maps):
     assert "continue" not in third["metadata"]
 
 
-async def test_a_page_tells_how_many_remain(session, maps):
-    async def is_told():
-        """Compare with a whole list; a cluster may put something of its own in between."""
+async def test_a_page_has_the_number_of_remaining_items(session, maps):
+    async def is_reported():
+        """Compare with a whole list; a cluster may create objects of its own in between."""
         everything = await fetch(session, maps)
         page = await fetch(session, maps, limit="1")
         return page["metadata"]["remainingItemCount"] == len(everything["items"]) - 1
 
-    await eventually(is_told, 10)
+    await eventually(is_reported, 10)
     selected = await fetch(session, maps, limit="1", labelSelector="odd")
     assert "remainingItemCount" not in selected["metadata"]
 

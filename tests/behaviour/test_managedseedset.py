@@ -1,4 +1,4 @@
-"""Sets of seeds on both API servers, with our webhooks on, handled with kubectl as people would."""
+"""ManagedSeedSets on both API servers, with our webhooks, through kubectl."""
 
 import asyncio
 import json
@@ -8,38 +8,35 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.behaviour.samples import make_namespace
-from tests.behaviour.seeding import Landscape, document_set, serving
-from tests.planes import require_parts
-from tests.schedulers import create_all
+from tests.behaviour.managed_seed_landscape import Landscape, document_set, serving
+from tests.behaviour.sample_objects import make_namespace
+from tests.support.control_planes import kubernetes
+from tests.support.scheduler import create_all
+from tests.support.set_objects import make_autoscaler
 from webhook.api import names
-from webhook.api.meta import Draft
 from webhook.api.shoots import Shoot
-from webhook.cli.dev import shoots
 from webhook.cluster import config
 from webhook.cluster.client import Client
-from webhook.planes.embedded import Embedded
-from webhook.planes.kubernetes import Kubernetes
+from webhook.dev.localprovider import shoots
+from webhook.dev.planes.embedded import Embedded
+from webhook.kube.meta import Draft
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server(request, tmp_path_factory):
-    """A server of our own: webhooks would judge what others try on a shared one."""
+    """A separate server, because webhooks would validate the objects of other tests."""
     folder = tmp_path_factory.mktemp("seeding")
-    plane: Embedded | Kubernetes = Embedded(folder / "api")
-    if request.param == "real":
-        require_parts("etcd", "kubernetes")
-        plane = Kubernetes(folder / "api", durable=False)
-    async with plane, serving(plane, folder / "espalier"):
+    started = kubernetes if request.param == "real" else Embedded
+    async with started(folder / "api") as plane, serving(plane, folder / "espalier"):
         yield plane
 
 
 @pytest.fixture
 async def landscape(server, monkeypatch):
-    """The program at work, and gardenlets that take no time."""
-    monkeypatch.setattr(shoots, "PACE", timedelta(0))
+    """The running program, and gardenlets that take no time."""
+    monkeypatch.setattr(shoots, "OPERATION_DURATION", timedelta(0))
     found = Landscape(server)
     await server.kubectl("create", "-f", "-", input=make_namespace(found.project))
     async with found.watching():
@@ -53,7 +50,7 @@ async def test_the_documents_set_goes_to_three_replicas_and_shrinks_around_what_
     await landscape.begin("gcp", "europe-west1")
     wanted = document_set()
     name = landscape.name = wanted["metadata"]["name"]
-    # A garden's own Shoots tolerate protected seeds, so they would settle on their elders.
+    # Shoots of the garden tolerate protected seeds, so they could be placed on older replicas.
     selector = {"matchLabels": {"parent": landscape.suffix}}
     more = {"seedSelector": selector, "cloudProfileName": landscape.profile}
     wanted["spec"]["shootTemplate"]["spec"] |= more
@@ -77,7 +74,7 @@ async def test_the_documents_set_goes_to_three_replicas_and_shrinks_around_what_
 async def _shrink_around_what_is_needed(landscape: Any) -> None:
     name = landscape.name
     more = {"provider": {"type": "gcp"}, "tolerations": [{"key": names.SEED_PROTECTED}]}
-    await landscape.apply(landscape.guest("busy", f"{name}-1", **more))
+    await landscape.apply(landscape.hosted("busy", f"{name}-1", **more))
     annotation = f"{names.PROTECT_FROM_DELETION}=true"
     await landscape.kubectl("annotate", "managedseed", f"{name}-3", annotation)
     await landscape.kubectl("scale", "mss", name, "--replicas=1")
@@ -86,9 +83,9 @@ async def _shrink_around_what_is_needed(landscape: Any) -> None:
         return await landscape.replicas() == [f"{name}-1", f"{name}-3"]
 
     await landscape.until(shrunk)
-    blocked = await landscape.until_told("ScaleInBlocked", "True", "ReplicasNeeded")
+    blocked = await landscape.until_reported("ScaleInBlocked", "True", "ReplicasNeeded")
     assert blocked == (
-        f"cannot go yet: {name}-1 (used by 1 shoot), {name}-3 (protected from deletion)"
+        f"cannot be removed yet: {name}-1 (used by 1 shoot), {name}-3 (protected from deletion)"
     )
     seeds = (await landscape.get("seed"))["items"]
     left = {item["metadata"]["name"] for item in seeds if item["metadata"]["name"].startswith(name)}
@@ -113,15 +110,15 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
     name = landscape.name
     await landscape.apply(landscape.make(replicas=3, maxParallel=3))
     await landscape.until_ready(3)
-    await landscape.apply(landscape.guest("guest", f"{name}-2"))
-    await _until_guest(landscape, "healthy")
+    await landscape.apply(landscape.hosted("guest", f"{name}-2"))
+    await _until_hosted(landscape, "healthy")
     order = _watch_updates(landscape)
     assert await landscape.rollout("pause", f"mss/{name}") == 0
     await landscape.retemplate("1.35.2")
-    await landscape.until_told("Progressing", "False", "Paused")
+    await landscape.until_reported("Progressing", "False", "Paused")
     assert order == []
-    # Slow enough for somebody to break a shoot while the first replica is being updated.
-    monkeypatch.setattr(shoots, "PACE", timedelta(seconds=20))
+    # Slow enough to break a shoot while the first replica is being updated.
+    monkeypatch.setattr(shoots, "OPERATION_DURATION", timedelta(seconds=20))
     assert await landscape.rollout("resume", f"mss/{name}") == 0
 
     async def begun() -> Any:
@@ -129,10 +126,10 @@ async def test_a_template_rolls_downwards_stops_for_a_sick_shoot_and_is_undone(
 
     await landscape.until(begun)
     await landscape.in_project("annotate", "shoot", "guest", f"{names.SIMULATE}=fail")
-    stopped = await landscape.until_told("Progressing", "False", "HostedShootsUnready")
+    stopped = await landscape.until_reported("Progressing", "False", "HostedShootsUnready")
     assert f"1 of 1 shoots on {name}-2 are not ready" in stopped
     assert await landscape.versions() == ["1.35.1", "1.35.1", "1.35.2"]
-    monkeypatch.setattr(shoots, "PACE", timedelta(0))
+    monkeypatch.setattr(shoots, "OPERATION_DURATION", timedelta(0))
     await landscape.in_project("annotate", "shoot", "guest", f"{names.SIMULATE}-")
     assert await landscape.rollout("status", f"mss/{name}", "--timeout=120") == 0
     assert await landscape.versions() == ["1.35.2"] * 3
@@ -146,15 +143,26 @@ async def _look_back_and_undo(landscape: Any, capsys: pytest.CaptureFixture[str]
     assert "shootTemplate.spec.kubernetes.version: 1.35.1 → 1.35.2" in capsys.readouterr().out
     assert await landscape.rollout("history", target, "--revision=2") == 0
     assert "+      version: 1.35.2" in capsys.readouterr().out
+    for cause in ("newer", "newest"):  # the cause of a change may be given and corrected later
+        annotation = f"{names.CHANGE_CAUSE}={cause}"
+        await landscape.kubectl("annotate", "--overwrite", "mss", landscape.name, annotation)
+
+    async def recorded() -> Any:
+        await landscape.rollout("history", target)
+        return "newest" in capsys.readouterr().out
+
+    await landscape.until(recorded)
     assert await landscape.rollout("undo", target) == 0
+    undone = await landscape.get("mss", landscape.name)
+    assert names.CHANGE_CAUSE not in undone["metadata"].get("annotations", {})
     shown = await landscape.rollout_on_a_terminal("status", target, "--timeout=120")
-    for said in ("REPLICA", f"{landscape.name}-0", "rollout complete: 3 of 3 replicas"):
-        assert said in shown
+    for part in ("REPLICA", f"{landscape.name}-0", "rollout complete: 3 of 3 replicas"):
+        assert part in shown
     assert await landscape.versions() == ["1.35.1"] * 3
 
 
 def _watch_updates(landscape: Any) -> list[str]:
-    """Note the replicas in the order in which their version changes."""
+    """Record the replicas in the order in which their version changes."""
     order: list[str] = []
 
     def look(old: Shoot | None, new: Shoot | None) -> None:
@@ -167,10 +175,10 @@ def _watch_updates(landscape: Any) -> list[str]:
     return order
 
 
-async def _until_guest(landscape: Any, word: str) -> None:
+async def _until_hosted(landscape: Any, status: str) -> None:
     async def is_so() -> Any:
-        guest = await landscape.get("shoot", "guest", landscape.project)
-        return guest["metadata"].get("labels", {}).get(names.SHOOT_STATUS) == word
+        hosted = await landscape.get("shoot", "guest", landscape.project)
+        return hosted["metadata"].get("labels", {}).get(names.SHOOT_STATUS) == status
 
     await landscape.until(is_so)
 
@@ -182,7 +190,7 @@ async def test_a_template_that_admission_refuses_stops_at_the_first_replica(land
     await landscape.until_ready(2)
     before = await landscape.shoots()
     await landscape.patch({"shootTemplate": {"spec": {"seedName": "nowhere"}}})
-    refused = await landscape.until_told("Progressing", "False", "TemplateRefused")
+    refused = await landscape.until_reported("Progressing", "False", "TemplateRefused")
     assert refused.startswith(f"Shoot {name}-1 was refused: spec.seedName: ")
     assert await landscape.rollout("status", f"mss/{name}", "--timeout=30") == 1
     after = await landscape.shoots()
@@ -193,7 +201,7 @@ async def test_a_template_that_admission_refuses_stops_at_the_first_replica(land
     assert await landscape.rollout("status", f"mss/{name}", "--timeout=120") == 0
 
 
-async def test_what_is_lost_is_found_again(landscape):
+async def test_deleted_parts_of_a_replica_are_created_again(landscape):
     await landscape.begin()
     name = landscape.name
     await landscape.apply(landscape.make(replicas=2, maxParallel=2))
@@ -215,7 +223,7 @@ async def test_a_set_deleted_with_orphans_releases_its_replicas(landscape):
     await landscape.kubectl("delete", "mss", name, "--cascade=orphan", "--wait=false")
 
     async def let_go() -> Any:
-        # Kubernetes' own garbage collector takes its time to end the set itself.
+        # Kubernetes' garbage collector deletes the set itself with a delay.
         left = [each for each in (await landscape.get("mss"))["items"] if _name(each) == name]
         return not left or left[0]["metadata"].get("finalizers") == ["orphan"]
 
@@ -240,14 +248,14 @@ async def test_an_autoscaler_follows_the_shoots(landscape):
     await landscape.apply(landscape.make(replicas=1, maxParallel=5, shootTemplate=tolerant))
     await landscape.apply(_autoscaler(name))
     await landscape.until_ready(1)
-    guests = []
+    hosted_shoots = []
     for number in range(300):
-        guest = landscape.guest(f"guest-{number}")
-        guest["metadata"]["labels"] = {"stays": "yes" if number < 20 else "no"}
-        guest["metadata"]["annotations"] = {names.DELETION_CONFIRMATION: "true"}
-        guests.append(guest)
+        hosted = landscape.hosted(f"guest-{number}")
+        hosted["metadata"]["labels"] = {"stays": "yes" if number < 20 else "no"}
+        hosted["metadata"]["annotations"] = {names.DELETION_CONFIRMATION: "true"}
+        hosted_shoots.append(hosted)
     async with Client(await config.load(str(landscape.server.kubeconfig))) as client:
-        await create_all(client, guests)
+        await create_all(client, hosted_shoots)
 
     async def placed() -> Any:
         found = (await landscape.get("shoot", namespace=landscape.project))["items"]
@@ -268,21 +276,58 @@ async def test_an_autoscaler_follows_the_shoots(landscape):
     assert scaler["status"]["lastScaleTime"]
 
 
+async def test_an_autoscaler_releases_the_seeds_that_it_drains(landscape):
+    await landscape.begin()
+    name = landscape.name
+    tolerant = {"spec": {"tolerations": [{"key": names.SEED_PROTECTED}]}}
+    await landscape.apply(landscape.make(replicas=2, maxParallel=2, shootTemplate=tolerant))
+    await landscape.until_ready(2)
+    await landscape.apply(*(landscape.hosted(f"guest-{n}", f"{name}-{n}") for n in range(2)))
+    draining = _autoscaler(name)
+    draining["spec"]["behavior"]["scaleDown"]["cordon"] = True
+    # Without a window, because this is about seeds that cannot be removed.
+    draining["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] = 0
+    await landscape.apply(draining)
+
+    async def drained() -> Any:
+        return len(await _drained(landscape)) == 1
+
+    async def released() -> Any:
+        return await _drained(landscape) == []
+
+    await landscape.until(drained)
+    (seed,) = await _drained(landscape)
+
+    async def reported() -> Any:
+        listed = await landscape.kubectl("get", "seedautoscaler", name)
+        return seed in listed.stdout
+
+    await landscape.until(reported)
+    for off in ({"mode": "Recommend"}, {"behavior": {"scaleDown": {"cordon": False}}}):
+        change = ("patch", "seedautoscaler", name, "--type=merge", "-p")
+        await landscape.kubectl(*change, json.dumps({"spec": off}))
+        await landscape.until(released)
+        on = {"mode": "Auto", "behavior": {"scaleDown": {"cordon": True}}}
+        await landscape.kubectl(*change, json.dumps({"spec": on}))
+        await landscape.until(drained)
+    await landscape.kubectl("delete", "seedautoscaler", name, "--timeout=60s")
+    assert await _drained(landscape) == [], "they were released before it was gone"
+
+
+async def _drained(landscape: Any) -> list[str]:
+    seeds = (await landscape.get("seed"))["items"]
+    return [
+        _name(each)
+        for each in seeds
+        if _name(each).startswith(f"{landscape.name}-")
+        and any(taint["key"] == names.CORDON_TAINT for taint in each["spec"].get("taints") or ())
+    ]
+
+
 def _autoscaler(name: str) -> Draft:
-    metric = {"name": "shoots", "target": {"type": "Utilization", "averageUtilization": 80}}
     quick = {"type": "Replicas", "value": 10, "periodSeconds": 1}
-    return {
-        "apiVersion": "seedmanagement.gardener.cloud/v1alpha1",
-        "kind": "SeedAutoscaler",
-        "metadata": {"name": name, "namespace": "garden"},
-        "spec": {
-            "scaleTargetRef": {"kind": "ManagedSeedSet", "name": name},
-            "minReplicas": 1,
-            "maxReplicas": 10,
-            "metrics": [{"type": "Resource", "resource": metric}],
-            "behavior": {
-                "scaleUp": {"policies": [quick]},
-                "scaleDown": {"stabilizationWindowSeconds": 2, "policies": [quick]},
-            },
-        },
-    }
+    down = {"stabilizationWindowSeconds": 2, "policies": [quick]}
+    draft = make_autoscaler(
+        name, 80, behavior={"scaleUp": {"policies": [quick]}, "scaleDown": down}
+    )
+    return {**draft, "apiVersion": "seedmanagement.gardener.cloud/v1alpha1"}

@@ -1,4 +1,4 @@
-"""Node groups on real API servers, asked as an unmodified cluster-autoscaler asks."""
+"""Node groups on real API servers, called as an unmodified cluster-autoscaler calls."""
 
 import asyncio
 import json
@@ -14,20 +14,20 @@ import pytest
 import yaml
 from typing_extensions import override
 
-from tests.autoscaler import Autoscaler
-from tests.behaviour.pooling import DEPLOYMENT, OK, UNAVAILABLE, Place, connected, opened
-from tests.faults.proxy import Call, Proxy, proxy
-from tests.faults.replicas import running
-from tests.machines import make_deployment
-from tests.schedulers import create_all
-from tests.waiting import eventually
+from tests.behaviour.node_group_server import DEPLOYMENT, OK, UNAVAILABLE, Place, connected, opened
+from tests.support.api_proxy import Call, Proxy, open_proxy
+from tests.support.cluster_autoscaler import Autoscaler
+from tests.support.machine_objects import make_deployment
+from tests.support.scheduler import create_all
+from tests.support.server_processes import running
+from tests.support.waits import eventually
 from webhook.api import names
 from webhook.cli import main as espalier
 from webhook.cli import plugin
 from webhook.nodegroups import provider_pb2 as wire
 
 AUTOSCALERS = [*filter(None, [os.environ.get("ESPALIER_CLUSTER_AUTOSCALER")])]
-"""The binary of a real cluster-autoscaler, where somebody names one."""
+"""The binary of a real cluster-autoscaler, if one is given."""
 
 SCAN_SECONDS = 0.5
 OUTAGE_SCANS = 60 if os.environ.get("ESPALIER_SOAK") else 2
@@ -55,7 +55,7 @@ async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> N
             assert {*await asyncio.gather(*wanted)} <= {OK, UNAVAILABLE}
 
             async def is_full() -> bool:
-                """What a busy seed did not give at once it gives to whoever asks again."""
+                """A busy seed grants later what it did not grant at once."""
                 sizes = await place.sizes()
                 assert sum(sizes) <= 6
                 if sum(sizes) < 6:
@@ -83,6 +83,54 @@ async def test_an_autoscaler_grows_and_shrinks_a_pool(place: Place, capsys) -> N
     assert await asyncio.to_thread(plugin.main, shown) == 0
     groups = json.loads(capsys.readouterr().out)["groups"]
     assert [(each["min"], each["max"], each["assigned"]) for each in groups] == [(1, 6, 0)] * 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "planned", "granted"),
+    [
+        pytest.param((0, 0, 0), [4, 3, 3], [2, 1, 1], id="planned 4/3/3, room for four"),
+        pytest.param((1, 0, 0), [3, 3, 3], [1, 2, 1], id="the recorded order of calls"),
+    ],
+)
+async def test_a_scale_up_that_is_balanced_over_zones_stays_balanced(
+    place: Place, sizes: tuple[int, ...], planned: list[int], granted: list[int]
+) -> None:
+    await place.prepare(*sizes, bounds=(0, 4))
+    async with place.serving("one") as port:
+        certificate = await place.certificate()
+        async with connected(port, certificate) as autoscaler:
+            await autoscaler.scan(pending=True)
+            plan = await autoscaler.scale_up(10)
+            assert [plan[place.group(zone)] for zone in range(3)] == planned
+            assert await place.sizes() == granted
+            await autoscaler.scan(pending=True)
+            assert await place.sizes() == granted
+            assert [each.maxSize for each in autoscaler.groups.values()] == granted
+
+
+async def test_a_scale_up_of_one_zone_gets_all_at_the_next_refresh(place: Place) -> None:
+    await place.prepare(0, 0, 0, bounds=(0, 4))
+    async with place.serving("one") as port:
+        certificate = await place.certificate()
+        async with connected(port, certificate) as autoscaler:
+            await autoscaler.scan(pending=True)
+            assert await autoscaler.increase(place.group(1), 4) is OK
+            assert await place.sizes() == [0, 2, 0]
+            await autoscaler.scan(pending=True)
+            assert await place.sizes() == [0, 4, 0]
+
+
+async def test_the_leader_grants_what_is_left_without_a_refresh(place: Place) -> None:
+    await place.prepare(0, 0, 0, bounds=(0, 4))
+    async with place.serving("one", roles="nodegroups,controllers") as port:
+        certificate = await place.certificate()
+        async with connected(port, certificate) as autoscaler:
+            assert await autoscaler.increase(place.group(1), 4) is OK
+
+            async def has_all() -> bool:
+                return await place.sizes() == [0, 4, 0]
+
+            await eventually(has_all)
 
 
 async def test_groups_come_and_go_at_run_time_without_harm(place: Place) -> None:
@@ -118,19 +166,19 @@ async def test_groups_come_and_go_at_run_time_without_harm(place: Place) -> None
 async def test_two_servers_and_an_outage_never_pass_the_maximum(place: Place, tmp_path) -> None:
     await place.prepare(1, 0, 0)
     async with AsyncExitStack() as stack:
-        way = await stack.enter_async_context(proxy(place.server, tmp_path, "way"))
-        one = await stack.enter_async_context(place.serving("one", way.kubeconfig))
+        proxy = await stack.enter_async_context(open_proxy(place.server, tmp_path, "proxy"))
+        one = await stack.enter_async_context(place.serving("one", proxy.kubeconfig))
         two = await stack.enter_async_context(place.serving("two"))
         certificate = await place.certificate()
         first = await stack.enter_async_context(connected(one, certificate))
         second = await stack.enter_async_context(connected(two, certificate))
-        way.hang()
+        proxy.hang()
         for _ in range(OUTAGE_SCANS):
-            await first.scan()  # reads go on from memory
+            await first.scan()  # reads are answered from memory
             await asyncio.sleep(SCAN_SECONDS)
         assert await first.increase(place.group(1), 2) is UNAVAILABLE
         await place.grow(second, 2, 4)
-        way.resume()
+        proxy.resume()
         codes = await asyncio.gather(
             *(each.increase(place.group(zone), 3) for each in (first, second) for zone in range(3))
         )
@@ -170,11 +218,11 @@ async def test_after_a_restart_of_either_side_sizes_are_known_at_once(place: Pla
 
 
 class _Trap(list[Call]):
-    """Stops the way to the API server in the very moment after a number of writes."""
+    """Cuts the connection to the API server right after a number of writes."""
 
-    def __init__(self, way: Proxy, writes: int) -> None:
+    def __init__(self, proxy: Proxy, writes: int) -> None:
         super().__init__()
-        self._way = way
+        self._proxy = proxy
         self._left = writes
         self.sprung = asyncio.Event()
 
@@ -185,7 +233,7 @@ class _Trap(list[Call]):
         if call.writes and call.status < 300 and counts:
             self._left -= 1
             if self._left == 0:
-                self._way.hang()
+                self._proxy.hang()
                 self.sprung.set()
 
 
@@ -196,9 +244,9 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
 ) -> None:
     await place.prepare(1, 0, 0)
     async with AsyncExitStack() as stack:
-        way = await stack.enter_async_context(proxy(place.server, tmp_path, "way"))
-        trap = way.calls = _Trap(way, writes)
-        victim = place.replica("victim", kubeconfig=way.kubeconfig)
+        proxy = await stack.enter_async_context(open_proxy(place.server, tmp_path, "proxy"))
+        trap = proxy.calls = _Trap(proxy, writes)
+        victim = place.replica("victim", kubeconfig=proxy.kubeconfig)
         await stack.enter_async_context(running(victim))
         certificate = await place.certificate()
         async with connected(victim, certificate) as autoscaler:
@@ -210,12 +258,12 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
             victim.process.kill()
             growing.cancel()
             await asyncio.gather(growing, return_exceptions=True)
-        way.end()
+        proxy.end()
         assert sum(await place.sizes()) <= 6
         async with place.serving("heir") as heir, connected(heir, certificate) as autoscaler:
 
             async def converges() -> bool:
-                """Ask as an autoscaler does: for what is missing to what its pods need."""
+                """Request what is missing, as an autoscaler does for its pending pods."""
                 await autoscaler.scan()
                 for zone in (1, 2):
                     missing = 2 - await autoscaler.size(place.group(zone))
@@ -227,6 +275,31 @@ async def test_killed_after_any_write_of_a_scale_up_nothing_is_lost_and_nothing_
                 return sizes == [1, 2, 2]
 
             await eventually(converges)
+
+
+@pytest.mark.parametrize("writes", [1, 2], ids=["after the record", "after the size"])
+@pytest.mark.parametrize("server", ["embedded"], indirect=True)
+async def test_killed_between_the_calls_another_server_grants_what_is_left(
+    place: Place, tmp_path, writes: int
+) -> None:
+    await place.prepare(0, 0, 0, bounds=(0, 4))
+    async with AsyncExitStack() as stack:
+        proxy = await stack.enter_async_context(open_proxy(place.server, tmp_path, "proxy"))
+        trap = proxy.calls = _Trap(proxy, writes)
+        victim = place.replica("victim", kubeconfig=proxy.kubeconfig)
+        await stack.enter_async_context(running(victim))
+        certificate = await place.certificate()
+        async with connected(victim, certificate) as autoscaler:
+            await autoscaler.scan()
+            growing = asyncio.create_task(autoscaler.increase(place.group(1), 4))
+            await trap.sprung.wait()
+            victim.process.kill()
+            await asyncio.gather(growing, return_exceptions=True)
+        proxy.end()
+        assert await place.sizes() == [0, (0, 2)[writes - 1], 0]
+        async with place.serving("heir") as heir, connected(heir, certificate) as autoscaler:
+            await autoscaler.scan()
+            assert await place.sizes() == [0, 4, 0]
 
 
 async def _grow_both(place: Place, autoscaler: Autoscaler) -> None:
@@ -251,7 +324,7 @@ async def test_processes_share_the_port_and_the_pool(place: Place) -> None:
         assert await replica.end() == 0
 
 
-async def test_people_see_a_pool_change_while_they_watch(place: Place) -> None:
+async def test_the_watch_command_shows_changes_of_a_pool(place: Place) -> None:
     await place.prepare(1, 0, 0)
     near = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     shown = ["espalier", "nodegroups", "-n", place.namespace, "--espalier-namespace", place.own]
@@ -263,17 +336,23 @@ async def test_people_see_a_pool_change_while_they_watch(place: Place) -> None:
     assert process.stdout is not None
     try:
 
-        async def until(*sizes: int) -> dict[str, Any]:
+        async def until(*sizes: int, disagreeing: bool = False) -> dict[str, Any]:
             assert process.stdout is not None
             async for line in process.stdout:
-                told: dict[str, Any] = json.loads(line)
-                if [each["assigned"] for each in told["groups"]] == [*sizes]:
-                    return told
+                reported: dict[str, Any] = json.loads(line)
+                found = [each["assigned"] for each in reported["groups"]]
+                if found == [*sizes] and bool(reported["disagreements"]) >= disagreeing:
+                    return reported
             raise AssertionError("it has ended")
 
         assert (await until(1, 0, 0))["groups"][1]["max"] == 5
         await place.client.patch(DEPLOYMENT, place.zone(1), {"spec": {"replicas": 2}})
         assert [each["max"] for each in (await until(1, 2, 0))["groups"]] == [4, 5, 3]
+        lower = {"metadata": {"annotations": {names.POOL_MAXIMUM: "5"}}}
+        await place.client.patch(DEPLOYMENT, place.zone(0), lower)
+        (differing,) = (await until(1, 2, 0, disagreeing=True))["disagreements"]
+        assert (differing["field"], differing["used"]) == ("poolMaximum", "5")
+        assert differing["values"][place.zone(1).name] == "6"
         unfit = {"metadata": {"annotations": {names.POOL_MAXIMUM: "many"}}}
         await place.client.patch(DEPLOYMENT, place.zone(2), unfit)
         (left_out,) = (await until(1, 2))["leftOut"]
@@ -290,12 +369,18 @@ async def test_a_configuration_names_the_labels_by_which_zones_differ(place: Pla
         template = {"spec": {"nodeTemplate": {"metadata": {"labels": labels}}}}
         change = {"spec": {"template": template}}
         await place.client.patch(DEPLOYMENT, place.zone(zone), change)
-    asked = ["nodegroups", "config", place.namespace, "--kubeconfig", str(place.server.kubeconfig)]
-    assert await asyncio.to_thread(espalier.main, asked) == 0
-    said = capsys.readouterr().out
-    ignored = [line for line in said.splitlines() if "--balancing-ignore-label" in line]
+    arguments = [
+        "nodegroups",
+        "config",
+        place.namespace,
+        "--kubeconfig",
+        str(place.server.kubeconfig),
+    ]
+    assert await asyncio.to_thread(espalier.main, arguments) == 0
+    output = capsys.readouterr().out
+    ignored = [line for line in output.splitlines() if "--balancing-ignore-label" in line]
     assert ignored == ["--balancing-ignore-label=rack  # differs from zone to zone of a pool"]
-    assert yaml.safe_load(said.partition("\n\n")[0]) == {
+    assert yaml.safe_load(output.partition("\n\n")[0]) == {
         "address": "espalier.espalier-system.svc:9444",
         "cert": "/etc/espalier-nodegroups/tls.crt",
         "key": "/etc/espalier-nodegroups/tls.key",
@@ -303,7 +388,7 @@ async def test_a_configuration_names_the_labels_by_which_zones_differ(place: Pla
     }
 
 
-if AUTOSCALERS:  # an extra: what is skipped in CI counts as a failure
+if AUTOSCALERS:  # an extra: a skipped test counts as a failure in CI
 
     @pytest.mark.parametrize("server", ["real"], indirect=True)
     @pytest.mark.parametrize("binary", AUTOSCALERS)

@@ -1,4 +1,4 @@
-"""What shoots say of their zones and what is kept there, with a second API server as the shoot."""
+"""What is read from and written to shoots, with a second API server as the shoot."""
 
 import asyncio
 import base64
@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.behaviour.pooling import DEPLOYMENT, Place, opened
-from tests.swift import SwiftClock, serving
-from tests.waiting import eventually
+from tests.behaviour.node_group_server import DEPLOYMENT, Place, opened
+from tests.support.in_process_server import FastClock, serving
+from tests.support.waits import eventually
 from webhook.api import names
 from webhook.api.core import ConfigMap
 from webhook.api.decode import convert
 from webhook.cluster import config
 from webhook.cluster.client import Client
-from webhook.cluster.requests import Request
-from webhook.controllers.pools.shoots import QUOTAS
-from webhook.domain import poolencoding
-from webhook.domain.poolrecord import Record
-from webhook.domain.pools import PoolKey
+from webhook.cluster.requests import ApiRequest
+from webhook.controllers.pools.shoot_clusters import QUOTAS_PATH
+from webhook.domain.pools import record_encoding
+from webhook.domain.pools.discovery import PoolKey
+from webhook.domain.pools.pool_record import PoolRecord
 
 QUOTA = "capacityquotas.autoscaling.x-k8s.io"
 SPEED = 20.0
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def make_definition() -> dict[str, Any]:
-    """CapacityQuotas as far as cluster-autoscaler's own definition matters here."""
+    """CapacityQuotas, with the parts of cluster-autoscaler's CRD that matter here."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
     return {
@@ -57,15 +57,15 @@ def make_definition() -> dict[str, Any]:
 
 
 class Shoot:
-    """The other API server, which plays the shoot, as its cluster-autoscaler would write there."""
+    """The API server that stands for the shoot, as its cluster-autoscaler writes to it."""
 
     def __init__(self, server: Any, client: Client) -> None:
         self.server = server
         self.client = client
 
-    async def say(self, **groups: str) -> None:
-        """Write cluster-autoscaler's status: how scaling up stands, by group."""
-        listed = [{"name": name, "scaleUp": {"status": said}} for name, said in groups.items()]
+    async def report_scale_up(self, **groups: str) -> None:
+        """Write cluster-autoscaler's status: the state of scale-ups by group."""
+        listed = [{"name": name, "scaleUp": {"status": status}} for name, status in groups.items()]
         status = yaml.safe_dump({"autoscalerStatus": "Running", "nodeGroups": listed})
         body = {
             "apiVersion": "v1",
@@ -73,11 +73,11 @@ class Shoot:
             "metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"},
             "data": {"status": status},
         }
-        # A server that has just started makes kube-system in a moment.
+        # A server that has just started creates kube-system with a delay.
         await eventually(lambda: self.server.kubectl("apply", "-f", "-", input=body))
 
     async def serve_quotas(self) -> None:
-        """Define quotas; a definition is established before it is served."""
+        """Define quotas; a CRD is established before it is served."""
         await self.server.kubectl("apply", "-f", "-", input=make_definition())
 
         async def is_served() -> bool:
@@ -88,14 +88,14 @@ class Shoot:
 
     async def lose(self, quota: str) -> None:
         """Delete a quota; kubectl would have to discover its kind first."""
-        await self.client.document(Request("DELETE", f"{QUOTAS}/{quota}"))
+        await self.client.document(ApiRequest("DELETE", f"{QUOTAS_PATH}/{quota}"))
 
     async def quotas(self) -> dict[str, str]:
-        """Tell how many nodes each quota allows."""
-        told = await self.client.document(Request("GET", QUOTAS))
+        """Return how many nodes each quota allows."""
+        reported = await self.client.document(ApiRequest("GET", QUOTAS_PATH))
         return {
             each["metadata"]["name"]: each["spec"]["limits"]["resources"]["nodes"]
-            for each in told["items"]
+            for each in reported["items"]
         }
 
     async def clear(self) -> None:
@@ -122,17 +122,17 @@ async def shoot(server, embedded_server, real_server):
         await found.clear()
 
 
-async def record_of(place: Place) -> Record:
+async def record_of(place: Place) -> PoolRecord:
     key = PoolKey(place.namespace, f"mcm:{names.WORKER_POOL}", "pool")
-    path = f"/api/v1/namespaces/{place.own}/configmaps/{poolencoding.name_of(key)}"
-    found = await place.client.document(Request("GET", path))
-    record = poolencoding.decode(convert(ConfigMap, found))
+    path = f"/api/v1/namespaces/{place.own}/configmaps/{record_encoding.name_of(key)}"
+    found = await place.client.document(ApiRequest("GET", path))
+    record = record_encoding.decode(convert(ConfigMap, found))
     assert record is not None
     return record
 
 
 async def give_way(place: Place, shoot: Shoot) -> None:
-    """Put the shoot's kubeconfig beside its MachineDeployments."""
+    """Store the shoot's kubeconfig beside its MachineDeployments, for our account to read."""
     text = await asyncio.to_thread(shoot.server.kubeconfig.read_bytes)
     body = {
         "apiVersion": "v1",
@@ -140,61 +140,78 @@ async def give_way(place: Place, shoot: Shoot) -> None:
         "metadata": {"name": "espalier-shoot", "namespace": place.namespace},
         "data": {"kubeconfig": base64.b64encode(text).decode()},
     }
+    here = ("-n", place.namespace)
     await place.server.kubectl("apply", "-f", "-", input=body)
+    only = ("--verb=get", "--resource=secrets", "--resource-name=espalier-shoot")
+    await place.server.kubectl("create", "role", "espalier-shoot", *only, *here)
+    account = f"--serviceaccount={place.own}:espalier"
+    await place.server.kubectl(
+        "create", "rolebinding", "espalier-shoot", "--role=espalier-shoot", account, *here
+    )
 
 
-async def test_a_shoot_says_which_zones_are_bad_and_holds_the_quotas_of_its_pools(
+async def test_bad_zones_are_read_from_a_shoot_and_quotas_are_kept_there(
     place: Place, shoot: Shoot, tmp_path
 ) -> None:
     await place.prepare(1, 1, 1)
     await give_way(place, shoot)
-    await shoot.say(**{place.group(0): "Backoff", place.group(1): "NoActivity"})
+    await shoot.report_scale_up(**{place.group(0): "Backoff", place.group(1): "NoActivity"})
     settings = tmp_path / "settings.yaml"
     settings.write_text(yaml.safe_dump(SETTINGS))
     flags = {"namespace": place.own, "roles": "controllers", "manage_webhooks": "false"}
-    clock = SwiftClock(SPEED)
-    async with serving(str(place.server.kubeconfig), clock, config=settings, **flags) as served:
-
-        async def is_avoided() -> bool:
-            state = (await record_of(place)).zones.get(place.zone(0).name)
-            return state is not None and bool(state.backed_off)
-
-        async def others_carry_its_share() -> bool:
-            return await place.sizes() == [1, 2, 1]
-
+    clock = FastClock(SPEED)
+    async with serving(str(place.kubeconfig), clock, config=settings, **flags) as served:
         await served.until_ready()
-        await eventually(others_carry_its_share)
-        assert await is_avoided()
+        await _check_that_other_zones_take_over(place)
+        await _check_quotas(place, shoot)
+        await _check_that_bad_zones_follow_the_shoot(place, shoot)
+    assert (await place.sizes())[1] == 3, "nothing is ever lowered"
 
-        await shoot.serve_quotas()
 
-        async def is_bound(nodes: str) -> bool:
-            return await shoot.quotas() == {"espalier-pool": nodes}
+async def _check_that_other_zones_take_over(place: Place) -> None:
+    async def others_carry_its_share() -> bool:
+        return await place.sizes() == [1, 2, 1]
 
-        await eventually(lambda: is_bound("6"))
-        for zone in range(3):
-            more = {"metadata": {"annotations": {names.POOL_MAXIMUM: "7"}}}
-            await place.client.patch(DEPLOYMENT, place.zone(zone), more)
-        await eventually(lambda: is_bound("7"))
-        await shoot.lose("espalier-pool")
-        await eventually(lambda: is_bound("7"))
+    await eventually(others_carry_its_share)
+    state = (await record_of(place)).zones.get(place.zone(0).name)
+    assert state is not None
+    assert state.backed_off
 
-        await shoot.say(**{place.group(0): "NoActivity"})
 
-        async def is_good() -> bool:
-            return place.zone(0).name not in (await record_of(place)).zones
+async def _check_quotas(place: Place, shoot: Shoot) -> None:
+    """The quota has the pool's maximum, follows it, and is created again."""
+    await shoot.serve_quotas()
 
-        await eventually(is_good)
-        await shoot.say(**{place.group(2): "Backoff"})
+    async def is_bound(nodes: str) -> bool:
+        return await shoot.quotas() == {"espalier-pool": nodes}
 
-        async def another_is_avoided() -> bool:
-            return [*(await record_of(place)).zones] == [place.zone(2).name]
+    await eventually(lambda: is_bound("6"))
+    for zone in range(3):
+        more = {"metadata": {"annotations": {names.POOL_MAXIMUM: "7"}}}
+        await place.client.patch(DEPLOYMENT, place.zone(zone), more)
+    await eventually(lambda: is_bound("7"))
+    await shoot.lose("espalier-pool")
+    await eventually(lambda: is_bound("7"))
 
-        await eventually(another_is_avoided)
-        await place.server.kubectl("delete", "secret", "-n", place.namespace, "espalier-shoot")
 
-        async def none_is_avoided() -> bool:
-            return not (await record_of(place)).zones
+async def _check_that_bad_zones_follow_the_shoot(place: Place, shoot: Shoot) -> None:
+    """Zones recover, others become bad, and none is bad without a kubeconfig of the shoot."""
 
-        await eventually(none_is_avoided)
-    assert (await place.sizes())[1] == 2, "nothing is ever lowered"
+    async def bad_zones_are(*zones: int) -> bool:
+        states = (await record_of(place)).zones
+        bad = [name for name, state in states.items() if state.backed_off]
+        return bad == [place.zone(zone).name for zone in zones]
+
+    await shoot.report_scale_up(**{place.group(0): "NoActivity"})
+    await eventually(bad_zones_are)
+    first = (await record_of(place)).zones[place.zone(0).name]
+    assert first.unproven, "no machine has joined there yet"
+    await shoot.report_scale_up(**{place.group(2): "Backoff"})
+    await eventually(lambda: bad_zones_are(2))
+
+    async def the_only_proven_zone_carries_the_minimum() -> bool:
+        return (await place.sizes())[1] == 3
+
+    await eventually(the_only_proven_zone_carries_the_minimum)
+    await place.server.kubectl("delete", "secret", "-n", place.namespace, "espalier-shoot")
+    await eventually(bad_zones_are)

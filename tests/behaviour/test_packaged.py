@@ -1,24 +1,35 @@
-"""The program as its image has it: the wheel, the locked runtime, nobody's account, read-only."""
+"""The installed wheel: without the extra `dev`, as the image has it, and with it.
+
+Without the extra it prints manifests, checks and serves, in an unprivileged account on a read-only
+root. `espalier dev` names what to install there, and runs where the extra is installed.
+"""
 
 import asyncio
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 import zipfile
-from collections.abc import Iterator
-from importlib.metadata import distribution
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import aiohttp
 import pytest
+import yaml
 
-from tests.faults.callers import REVIEW
-from tests.waiting import eventually
+from tests.support.review_load import REVIEW
+from tests.support.waits import eventually
+from webhook.dev.landscapes import demo
+from webhook.dev.planes.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "webhook")
@@ -28,16 +39,16 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """A folder that everybody may look into, which those of pytest are not."""
+    """A folder that every account may read, which those of pytest are not."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         yield Path(name)
 
 
 @pytest.fixture(scope="module")
-def python(place: Path) -> Path:
-    """The interpreter of an environment with the wheel and what the runtime lock pins, alone."""
-    source, wheels, home = place / "source", place / "wheels", place / "venv"
+def wheel(place: Path) -> Path:
+    """The wheel, built from a copy of the sources."""
+    source, wheels = place / "source", place / "wheels"
     source.mkdir()
     for name in SOURCES:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -45,45 +56,133 @@ def python(place: Path) -> Path:
     command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
     build = [sys.executable, *command, "--wheel-dir", str(wheels), str(source)]
     subprocess.run(build, check=True, timeout=120)
+    (built,) = wheels.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(place: Path, wheel: Path) -> Path:
+    """The interpreter of an environment with the wheel and what the runtime lock pins."""
+    return _install(wheel, place / "venv", _locked())
+
+
+@pytest.fixture(scope="module")
+def dev_python(place: Path, wheel: Path) -> Path:
+    """The interpreter of an environment that has the distributions of the extra `dev`, too."""
+    return _install(wheel, place / "venv-dev", _locked() | _closure(_extra("dev")))
+
+
+def _install(wheel: Path, home: Path, distributions: set[str]) -> Path:
     venv.create(home, with_pip=False, symlinks=True)
     (packages,) = home.glob("lib/python*/site-packages")
-    for name in re.findall(r"^([a-z0-9-]+)==", _lock(), re.MULTILINE):
+    for name in distributions:
         _link(name, packages)
-    (wheel,) = wheels.iterdir()
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(packages)
     return home / "bin" / "python"
 
 
-def _lock() -> str:
-    return (ROOT / "requirements-runtime.lock").read_text()
+def _locked() -> set[str]:
+    lock = (ROOT / "requirements-runtime.lock").read_text()
+    return {*re.findall(r"^([a-z0-9-]+)==", lock, re.MULTILINE)}
+
+
+def _extra(name: str) -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    requirements: list[str] = project["optional-dependencies"][name]
+    return requirements
+
+
+def _closure(requirements: Iterable[str]) -> set[str]:
+    """Return the distributions that satisfy requirements, and those that they require in turn."""
+    found: set[str] = set()
+    for requirement in requirements:
+        name = re.split(r"[^A-Za-z0-9._-]", requirement)[0]
+        if "extra ==" not in requirement and _is_installed(name):
+            found |= {name} | _closure(requires(name) or ())
+    return found
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a distribution is here; requirements of other systems and versions are not."""
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _link(name: str, packages: Path) -> None:
-    """Have a distribution of this environment in the other one, too."""
+    """Link a distribution of this environment into another one."""
     found = distribution(name)
     for file in found.files or ():
-        if not file.parts[0].startswith("..") and file.suffix != ".pyc":
-            link = packages / file
+        link = packages / file
+        if not file.parts[0].startswith("..") and file.suffix != ".pyc" and not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(Path(str(found.locate_file(file))))
 
 
-def test_the_wheel_brings_all_that_it_needs(python: Path, place: Path) -> None:
-    script = "from webhook.cli.main import main; main(['manifests', '--standalone'])"
-    done = subprocess.run(
-        [python, "-I", "-c", script], cwd=place, capture_output=True, timeout=60, check=True
+def _run(python: Path, place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(python), "-I", "-m", "webhook", *arguments]
+    return subprocess.run(
+        command, cwd=place, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.stdout.count(b"\nkind: CustomResourceDefinition") > 30
 
 
-async def test_it_serves_as_nobody_on_a_root_that_cannot_be_written_to(
+def test_the_wheel_prints_manifests(python: Path, place: Path) -> None:
+    done = _run(python, place, "manifests", "--standalone", "--offline")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\nkind: CustomResourceDefinition") > 30
+
+
+@pytest.mark.parametrize(
+    ("maximum", "code"), [pytest.param(3, 0, id="valid"), pytest.param(0, 1, id="invalid")]
+)
+def test_the_wheel_checks_manifests(python: Path, place: Path, maximum: int, code: int) -> None:
+    profile = next(each for each in demo.objects() if each["kind"] == "CloudProfile")
+    shoot = demo.shoot("alpha", 0)
+    shoot["spec"]["provider"]["workers"][0]["maximum"] = maximum
+    file = place / "shoot.yaml"
+    file.write_text(yaml.safe_dump_all([profile, shoot]))
+    done = _run(python, place, "check", str(file))
+    assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_the_command_dev_names_the_missing_extra(python: Path, place: Path) -> None:
+    done = _run(python, place, "dev")
+    assert done.returncode == 2
+    assert "pip install 'espalier[dev]'" in done.stderr
+
+
+async def test_the_command_dev_runs_with_the_extra(dev_python: Path, place: Path) -> None:
+    ports = [f"--{name}={free_port()}" for name in ("api-port", "port", "http-port")]
+    process = await asyncio.create_subprocess_exec(
+        *(str(dev_python), "-m", "webhook", "dev", "--landscape=empty", "--dir=landscape", *ports),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=place,
+        # The wheel is what runs, whatever the tests import.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(150):
+            assert (await process.stdout.readline()).startswith(b"ready: https://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        async with asyncio.timeout(90):
+            assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_the_wheel_serves_in_an_unprivileged_account_on_a_read_only_root(
     embedded_server, python: Path, place: Path
 ) -> None:
     kubeconfig, wrapper, log = place / "kubeconfig", place / "nobody.py", place / "log"
     shutil.copy(embedded_server.kubeconfig, kubeconfig)
     kubeconfig.chmod(0o644)
-    shutil.copy(Path(__file__).with_name("nobody.py"), wrapper)
+    shutil.copy(Path(__file__).with_name("unprivileged.py"), wrapper)
     flags = {
         "kubeconfig": kubeconfig,
         "namespace": f"nobody-{uuid4().hex[:8]}",
@@ -104,18 +203,7 @@ async def test_it_serves_as_nobody_on_a_root_that_cannot_be_written_to(
             env=nowhere,
         )
     try:
-        listening = await _logged(process, log, "listening")
-        async with aiohttp.ClientSession() as session:
-            plain = f"http://127.0.0.1:{listening['http_port']}"
-
-            async def is_ready() -> bool:
-                async with session.get(f"{plain}/readyz") as answer:
-                    return answer.status == 200
-
-            await eventually(is_ready, 120)
-            url = f"https://127.0.0.1:{listening['port']}/validate"
-            async with session.post(url, json=REVIEW, ssl=False) as answer:
-                assert (await answer.json())["response"]["allowed"]
+        await _check_that_it_answers(await _logged(process, log, "listening"))
         process.terminate()
         async with asyncio.timeout(90):
             assert await process.wait() == 0
@@ -124,6 +212,20 @@ async def test_it_serves_as_nobody_on_a_root_that_cannot_be_written_to(
             process.kill()
             await process.wait()
     assert "Read-only file system" not in log.read_text()
+
+
+async def _check_that_it_answers(listening: dict[str, Any]) -> None:
+    async with aiohttp.ClientSession() as session:
+        plain = f"http://127.0.0.1:{listening['http_port']}"
+
+        async def is_ready() -> bool:
+            async with session.get(f"{plain}/readyz") as answer:
+                return answer.status == 200
+
+        await eventually(is_ready, 120)
+        url = f"https://127.0.0.1:{listening['port']}/validate"
+        async with session.post(url, json=REVIEW, ssl=False) as answer:
+            assert (await answer.json())["response"]["allowed"]
 
 
 async def _logged(

@@ -1,4 +1,4 @@
-"""Binding shoots and keeping ledgers, on a living API server."""
+"""Binding shoots and writing ledgers, on a running API server."""
 
 import asyncio
 import json
@@ -7,24 +7,24 @@ from datetime import timedelta
 import pytest
 from typing_extensions import override
 
-from tests.behaviour.staging import staged
-from tests.garden_stages import GardenStage
-from tests.landscapes import ANYWAY, amounts
-from tests.waiting import eventually
+from tests.behaviour.placement_stage import staged
+from tests.support.gardener_stage import GardenStage
+from tests.support.landscape_objects import ANYWAY, amounts
+from tests.support.waits import eventually
 from webhook.api.core import ConfigMap, Pod
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster.errors import NotFoundError
-from webhook.cluster.requests import Request
-from webhook.controllers.extender import Extending
-from webhook.controllers.placement import RESET, Placed, Placement, Placer, assumed
-from webhook.controllers.reviewer import Reviewer
-from webhook.runtime.clock import SystemClock
+from webhook.cluster.requests import ApiRequest
+from webhook.kube.clock import SystemClock
+from webhook.kube.meta import ObjectKey
+from webhook.placement.extender_service import ExtenderService
+from webhook.placement.ledger_gc import LedgerCollector
+from webhook.placement.placer import RESET, Placed, Placement, Placer, assumed
 from webhook.scheduling import ledger
-from webhook.scheduling.extender import Binding, ExtenderError
-from webhook.scheduling.ledger import Entry
+from webhook.scheduling.extender import ExtenderBindingArgs, ExtenderError
+from webhook.scheduling.ledger import LedgerEntry
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -34,11 +34,11 @@ SHOOT = kind_of_model(Shoot)
 
 
 class LateClock(SystemClock):
-    """A clock that is ahead by more than anybody's patience."""
+    """A clock that is ahead by more than any timeout."""
 
     @override
     def now(self):
-        return super().now() + ledger.PATIENCE + timedelta(seconds=1)
+        return super().now() + ledger.OVERDUE_AFTER + timedelta(seconds=1)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ async def stage(server, namespace, espalier):
 
 
 async def prepare(stage, *drafts):
-    """Create objects and wait until the cache shows them."""
+    """Create objects and wait until the cache has them."""
     await stage.create(*drafts)
     for draft in drafts:
         model = Seed if draft["kind"] == "Seed" else Shoot
@@ -59,7 +59,7 @@ async def prepare(stage, *drafts):
 
 
 async def at_rest(stage, *shoots):
-    """Wait until Gardener's controllers, if there are any, have done with new shoots."""
+    """Wait until Gardener's controllers, if any, have finished with new shoots."""
     if not isinstance(stage, GardenStage):
         return
 
@@ -108,8 +108,8 @@ async def test_a_placement_is_entered_first_and_struck_out_later(stage):
 async def test_a_seed_that_others_have_filled_takes_nobody(stage):
     await prepare(stage, stage.seed("a", shoots=1), stage.shoot("one"))
     one = shoot_of(stage, "one")
-    entry = Entry("foreign", ObjectKey("x", "y"), "5", SystemClock().now(), amounts(shoots=1))
-    foreign = ledger.enter(ledger.Ledger(stage.name("a")), [entry])
+    entry = LedgerEntry("foreign", ObjectKey("x", "y"), "5", SystemClock().now(), amounts(shoots=1))
+    foreign = ledger.add_entries(ledger.Ledger(stage.name("a")), [entry])
     draft = ledger.write(foreign, stage.namespace)
     await stage.client.create(CONFIG_MAP, ObjectKey(stage.namespace, ""), draft)
     placed = await stage.scheduling.placer.place(Placement(one, stage.name("a")))
@@ -144,12 +144,14 @@ async def test_an_entry_left_behind_is_released_and_its_write_fails(stage):
     scheduling = stage.scheduling
     one, two = shoot_of(stage, "one"), shoot_of(stage, "two")
     # A replica dies, or freezes, between its two writes.
-    entry = Entry(one.uid, one.key, one.resource_version, SystemClock().now(), amounts(shoots=1))
-    assert await scheduling.placer.clerk(stage.name("a")).enter(entry) == "entered"
+    entry = LedgerEntry(
+        one.uid, one.key, one.resource_version, SystemClock().now(), amounts(shoots=1)
+    )
+    assert await scheduling.placer.ledger_writer(stage.name("a")).enter(entry) == "entered"
     placed = await scheduling.placer.place(Placement(two, stage.name("a")))
     assert placed.result == "full"
-    reviewer = Reviewer(scheduling.client, scheduling.cache, scheduling.placer, LateClock())
-    await reviewer.review()
+    collector = LedgerCollector(scheduling.client, scheduling.cache, scheduling.placer, LateClock())
+    await collector.collect()
     assert await read_ledger(stage, "a") == {}
     assert (await scheduling.placer.place(Placement(two, stage.name("a")))).result == "bound"
     frozen = Placer(scheduling.client, scheduling.cache, SystemClock(), scheduling.recorder)
@@ -161,21 +163,21 @@ async def test_an_entry_left_behind_is_released_and_its_write_fails(stage):
 async def test_ledgers_of_seeds_that_are_gone_go(stage):
     await prepare(stage, stage.seed("a"), stage.shoot("one"))
     scheduling = stage.scheduling
-    await scheduling.placer.clerk(stage.name("a")).enter(
-        Entry("gone", stage.key("gone"), "5", SystemClock().now(), {})
+    await scheduling.placer.ledger_writer(stage.name("a")).enter(
+        LedgerEntry("gone", stage.key("gone"), "5", SystemClock().now(), {})
     )
     await stage.client.delete(kind_of_model(Seed), ObjectKey("", stage.name("a")))
     key = ObjectKey("", stage.name("a"))
     await eventually(lambda: scheduling.cache.snapshot().get(Seed, key) is None)
-    reviewer = Reviewer(scheduling.client, scheduling.cache, scheduling.placer, LateClock())
-    await reviewer.review()
-    await reviewer.review()
+    collector = LedgerCollector(scheduling.client, scheduling.cache, scheduling.placer, LateClock())
+    await collector.collect()
+    await collector.collect()
     with pytest.raises(NotFoundError):
         await read_ledger(stage, "a")
 
 
 async def test_a_ledger_from_a_lost_future_is_reset(stage, monkeypatch):
-    monkeypatch.setattr("webhook.controllers.ledgers.SEEN_SECONDS", 0.2)
+    monkeypatch.setattr("webhook.placement.ledger_writer.SEEN_SECONDS", 0.2)
     await prepare(stage, stage.seed("a"), stage.shoot("one"))
     await at_rest(stage, "one")
     lost = ledger.Ledger(stage.name("a"), seen_through="99999999999")
@@ -187,14 +189,14 @@ async def test_a_ledger_from_a_lost_future_is_reset(stage, monkeypatch):
     seen = (await stage.client.get(CONFIG_MAP, key))["data"][ledger.SEEN_THROUGH]
     bound = await stage.get("one")
     assert 0 < int(seen) <= int(bound["metadata"]["resourceVersion"])
-    (told,) = await eventually(lambda: _events_of_seed(stage, "a", RESET))
-    assert "seenThrough 99999999999 is newer than the cluster" in told
+    (reported,) = await eventually(lambda: _events_of_seed(stage, "a", RESET))
+    assert "seenThrough 99999999999 is newer than the cluster" in reported
 
 
 async def _events_of_seed(stage, seed, reason):
     chosen = {"fieldSelector": f"involvedObject.name={stage.name(seed)},reason={reason}"}
     listed = await stage.client.document(
-        Request("GET", "/api/v1/namespaces/default/events", chosen)
+        ApiRequest("GET", "/api/v1/namespaces/default/events", chosen)
     )
     return [event["message"] for event in listed["items"]]
 
@@ -217,20 +219,22 @@ def shadow(stage, name, shoot):
 
 @pytest.fixture
 async def pods(server, stage):
-    """Make Pods possible: a real server wants the namespace's service account first."""
+    """Make Pods possible: a real server requires the namespace's ServiceAccount first."""
     await server.kubectl("create", "serviceaccount", "default", "-n", stage.namespace, check=False)
 
 
 def extending(stage):
     scheduling = stage.scheduling
-    return Extending(scheduling.client, scheduling.cache, scheduling.placer, scheduling.recorder)
+    return ExtenderService(
+        scheduling.client, scheduling.cache, scheduling.placer, scheduling.recorder
+    )
 
 
 async def test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same(stage, pods):
     await prepare(stage, stage.seed("a"), stage.shoot("one"))
     key = ObjectKey(stage.namespace, "shadow")
     pod = await stage.client.create(POD, key, shadow(stage, "shadow", "one"))
-    binding = Binding(key, pod["metadata"]["uid"], stage.name("a"))
+    binding = ExtenderBindingArgs(key, pod["metadata"]["uid"], stage.name("a"))
     service = extending(stage)
     for _ in range(2):
         shoot = await service.find_shoot(binding, 30)
@@ -247,18 +251,18 @@ async def test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same(stage, p
 async def test_bind_of_a_shoot_needs_no_pod(stage):
     await prepare(stage, stage.seed("a"), stage.shoot("one", ha=ANYWAY))
     one = shoot_of(stage, "one")
-    binding = Binding(one.key, one.uid, stage.name("a"))
+    binding = ExtenderBindingArgs(one.key, one.uid, stage.name("a"))
     service = extending(stage)
     assert await service.find_shoot(binding, 30) == one.key
     await eventually(lambda: _binds(service, binding))
     weak = await stage.get("one")
-    told = weak["metadata"]["annotations"]
-    assert told["espalier.gardener.cloud/effective-failure-domain"] == "single-zone"
+    reported = weak["metadata"]["annotations"]
+    assert reported["espalier.gardener.cloud/effective-failure-domain"] == "single-zone"
     assert weak["spec"]["seedName"] == stage.name("a")
 
 
 async def _binds(service, binding):
-    """Bind, again if need be, as schedulers do: controllers may write on a new shoot meanwhile."""
+    """Bind, again if needed, as schedulers do: controllers may write a new shoot meanwhile."""
     try:
         await service.bind(binding.pod, binding, 30)
     except ExtenderError:
@@ -270,24 +274,31 @@ async def test_bind_refuses_what_does_not_fit_any_more(stage):
     await prepare(stage, stage.seed("far", region="us-east-1", ready=False), stage.shoot("one"))
     one = shoot_of(stage, "one")
     with pytest.raises(ExtenderError, match="gardenlet is not ready"):
-        await extending(stage).bind(one.key, Binding(one.key, one.uid, stage.name("far")), 30)
+        await extending(stage).bind(
+            one.key, ExtenderBindingArgs(one.key, one.uid, stage.name("far")), 30
+        )
     with pytest.raises(ExtenderError, match="no such seed"):
-        await extending(stage).bind(one.key, Binding(one.key, one.uid, "nowhere"), 30)
+        await extending(stage).bind(one.key, ExtenderBindingArgs(one.key, one.uid, "nowhere"), 30)
     with pytest.raises(ExtenderError, match="neither a Pod nor a Shoot"):
-        await extending(stage).find_shoot(Binding(ObjectKey(stage.namespace, "x"), "u", "a"), 30)
+        await extending(stage).find_shoot(
+            ExtenderBindingArgs(ObjectKey(stage.namespace, "x"), "u", "a"), 30
+        )
 
 
-async def test_a_scheduler_that_has_not_bound_yet_is_told_of_its_own_choice(stage):
+async def test_a_scheduler_that_has_not_bound_yet_gets_its_own_choice_again(stage):
     seeds = [stage.seed("a", shoots=1), stage.seed("b", shoots=1)]
     await prepare(stage, *seeds, stage.shoot("one"), stage.shoot("two"))
     service = extending(stage)
 
-    def ask(function, name):
+    def call(function, name):
         body = {"Pod": shadow(stage, "x", name), "NodeNames": [stage.name("a"), stage.name("b")]}
-        return json.loads(function(json.dumps(body).encode(), stage.scheduling.cache.snapshot()))
+        snapshot = stage.scheduling.cache.snapshot()
+        result = function(json.dumps(body).encode(), snapshot, authorized=True)
+        service.record(result)
+        return json.loads(result.body)
 
-    assert len(ask(service.filter, "one")["NodeNames"]) == 2
-    best = max(ask(service.prioritize, "one"), key=lambda score: score["Score"])
+    assert len(call(service.filter, "one")["NodeNames"]) == 2
+    best = max(call(service.prioritize, "one"), key=lambda score: score["Score"])
     assert best == {"Host": stage.name("a"), "Score": 10}
-    assert ask(service.filter, "two")["NodeNames"] == [stage.name("b")]
+    assert call(service.filter, "two")["NodeNames"] == [stage.name("b")]
     assert assumed(Placement(shoot_of(stage, "one"), "x")).spec.seed_name == "x"

@@ -1,4 +1,4 @@
-"""Profile `gardener` beside Gardener's own DetermineSeed, in landscapes made at random."""
+"""Profile `gardener` compared with Gardener's DetermineSeed, in random landscapes."""
 
 import json
 import os
@@ -13,25 +13,25 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests import random_landscapes
-from tests.landscapes import read
-from tests.planes import require_parts
+from tests.support import random_landscapes
+from tests.support.control_planes import require_parts
+from tests.support.landscape_objects import read
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.core import ConfigMap
-from webhook.api.meta import Draft, Object
 from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import usage
+from webhook.dev.planes.binaries import require
 from webhook.domain.options import Options, SchedulingOptions, Strategy
-from webhook.planes.binaries import require
+from webhook.domain.seeds import usage
+from webhook.kube.meta import Draft, Object
 from webhook.scheduling.filters.availability import AVAILABILITY, PLAIN_SEEDS_FIRST
 from webhook.scheduling.filters.provider import PROVIDER
 from webhook.scheduling.filters.zone_selection import ZONE_PREFERENCE, ZONE_SELECTION
 from webhook.scheduling.framework import Profile
 from webhook.scheduling.pipeline import place
 from webhook.scheduling.profiles import DEFAULT, GARDENER
-from webhook.scheduling.verdict import Verdict
+from webhook.scheduling.result import ScheduleResult
 from webhook.state.snapshot import Snapshot
 
 pytestmark = pytest.mark.timeout(300)
@@ -68,7 +68,7 @@ CANDIDATES = ("networks", "taints", "capacity")
 
 
 class Answer(NamedTuple):
-    """What is compared: the seed, or where the last seed fell out and how many there were."""
+    """What is compared: the seed, or the step that refused the last seed, and how many it had."""
 
     seed: str = ""
     stage: str = ""
@@ -104,34 +104,34 @@ def snapshot_of(landscape: Draft) -> tuple[Snapshot, list[Seed]]:
     return Snapshot.of(objects, taken_at=now, options=options), list(found["seeds"])  # type: ignore[arg-type]
 
 
-def ours(landscape: Draft) -> Iterator[tuple[Answer, Verdict]]:
+def ours(landscape: Draft) -> Iterator[tuple[Answer, ScheduleResult]]:
     snapshot, seeds = snapshot_of(landscape)
     for raw in landscape["asks"]:
         verdict = place(read(Shoot, raw), seeds, snapshot, GARDENER)
         yield _our_answer(verdict), verdict
 
 
-def _our_answer(verdict: Verdict) -> Answer:
+def _our_answer(verdict: ScheduleResult) -> Answer:
     if verdict.seed is not None:
         return Answer(verdict.seed)
-    if not verdict.cuts:
+    if not verdict.step_rejections:
         return Answer("", "usable", 0)
-    last = verdict.cuts[-1]
+    last = verdict.step_rejections[-1]
     if last.step == "strategy":
         return Answer("", "strategy")
     if last.step not in CANDIDATES:
-        return Answer("", last.step, last.left.bit_count())
-    first = next(cut for cut in verdict.cuts if cut.step in CANDIDATES)
-    return Answer("", "candidates", first.left.bit_count())
+        return Answer("", last.step, last.remaining.bit_count())
+    first = next(cut for cut in verdict.step_rejections if cut.step in CANDIDATES)
+    return Answer("", "candidates", first.remaining.bit_count())
 
 
-def are_equal(landscape: Draft, one: str, other: str, verdict: Verdict) -> bool:
-    """Tell whether two seeds are both candidates with the fewest shoots: either may be chosen."""
+def are_equal(landscape: Draft, one: str, other: str, verdict: ScheduleResult) -> bool:
+    """Return whether two seeds are both candidates with the fewest shoots."""
     counted: dict[str, int] = {}
     for raw in landscape["shoots"]:
-        for seed in usage.seeds(read(Shoot, raw)):
+        for seed in usage.seeds_of(read(Shoot, raw)):
             counted[seed] = counted.get(seed, 0) + 1
-    both = {one, other} <= {*verdict.candidates}
+    both = {one, other} <= {*verdict.feasible}
     return both and counted.get(one, 0) == counted.get(other, 0)
 
 
@@ -145,24 +145,24 @@ def differences(landscape: Draft, answers: Sequence[Answer]) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[tuple[Draft, list[Answer]]]:
-    """Landscapes, and Gardener's answers to their questions."""
+def compared() -> list[tuple[Draft, list[Answer]]]:
+    """Landscapes, and Gardener's placements in them."""
     require_parts("peer-gardener")
     landscapes = [random_landscapes.make(FIRST + number, ASKS) for number in range(LANDSCAPES)]
     return [*zip(landscapes, theirs(landscapes), strict=True)]
 
 
-def test_every_choice_and_every_refusal_is_gardeners(asked):
+def test_every_choice_and_every_refusal_is_gardeners(compared):
     found = [
         (FIRST + number, *difference)
-        for number, (landscape, answers) in enumerate(asked)
+        for number, (landscape, answers) in enumerate(compared)
         for difference in differences(landscape, answers)
     ]
     assert found == []
 
 
-def test_the_landscapes_try_every_stage(asked):
-    answers = [answer for _, each in asked for answer in each]
+def test_the_landscapes_try_every_stage(compared):
+    answers = [answer for _, each in compared for answer in each]
     tried = {answer.stage for answer in answers if answer.stage}
     assert tried == {stage for stage, _ in STAGES}
     assert sum(bool(answer.seed) for answer in answers) > LANDSCAPES * ASKS / 10
@@ -175,14 +175,14 @@ REASONS = (
     "plain-seeds-first",
     "preference",
 )
-"""Those of the closed list in docs/gardener.md that landscapes made at random bring up."""
+"""The reasons of the closed list in docs/gardener.md that occur in random landscapes."""
 
 SUBSETS = [each for count in range(len(REASONS) + 1) for each in combinations(REASONS, count)]
 
 
 @cache
 def without(*reasons: str) -> Profile:
-    """Give profile `default` with some of its reasons to differ taken away, and nothing else."""
+    """Return profile `default` without some of its reasons to differ."""
     steps, tier_steps = [*DEFAULT.steps], [*DEFAULT.tier_steps]
     for reason, step, earlier in (
         ("after-the-region", AVAILABILITY, PROVIDER),
@@ -198,14 +198,14 @@ def without(*reasons: str) -> Profile:
         steps=tuple(steps),
         tier_steps=tuple(tier_steps),
         scorers=(GARDENER if "emptiest" in reasons else DEFAULT).scorers,
-        trusts_tables="broken-table" in reasons,
+        requires_region_table="broken-table" in reasons,
     )
 
 
 def reasons_of(landscape: Draft) -> Iterator[tuple[str, ...] | None]:
-    """For each shoot, give the fewest reasons without which both profiles choose alike.
+    """Return for each shoot the fewest reasons without which both profiles choose alike.
 
-    None means that there are others: that would be a difference which nobody wrote down.
+    None means that there are others: a difference that is not on the list.
     """
     snapshot, seeds = snapshot_of(landscape)
     for raw in landscape["asks"]:
@@ -217,10 +217,10 @@ def reasons_of(landscape: Draft) -> Iterator[tuple[str, ...] | None]:
         yield next(agree, None)
 
 
-def test_the_default_profile_differs_for_reasons_of_a_closed_list_only(asked):
+def test_the_default_profile_differs_for_reasons_of_a_closed_list_only(compared):
     found = [
         (FIRST + number, index, reasons)
-        for number, (landscape, _) in enumerate(asked)
+        for number, (landscape, _) in enumerate(compared)
         for index, reasons in enumerate(reasons_of(landscape))
     ]
     assert [(number, index) for number, index, reasons in found if reasons is None] == []

@@ -1,4 +1,4 @@
-"""The real Gardener that other tests are judged by is there and does what a garden does."""
+"""The real Gardener that other tests use as the reference runs and behaves as a garden."""
 
 import json
 from datetime import UTC, datetime
@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from tests.planes import require_parts
-from tests.waiting import eventually
-from webhook.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
-from webhook.planes.mcm import MachineControllerManager, crds_folder
-from webhook.planes.registration import CORE, DOMAIN, shoot
+from tests.support.control_planes import require_parts
+from tests.support.waits import eventually
+from webhook.dev.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
+from webhook.dev.planes.gardenmanifests import CORE, DOMAIN, shoot
+from webhook.dev.planes.mcm import MachineControllerManager, crds_folder
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -37,7 +37,7 @@ def make_seed(name: str) -> dict[str, Any]:
 
 
 def make_lease(seed: str) -> dict[str, Any]:
-    """A gardenlet's sign of life, without which Gardener takes a seed for lost."""
+    """The lease of a gardenlet, without which Gardener considers a seed lost."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -90,7 +90,7 @@ async def test_the_scheduler_of_gardener_binds_a_shoot_to_a_ready_seed(gardener_
     where = (wanted["metadata"]["name"], f"--namespace={PROJECT_NAMESPACE}", "-o", "json")
 
     async def is_bound() -> Any:
-        """Give a sign of life and look; without one Gardener soon takes the seed for lost."""
+        """Renew the lease and read the seed; without it Gardener soon considers the seed lost."""
         await kubectl("apply", "-f", "-", input=make_lease(name))
         status_of = ("seed", name, "--subresource=status", "--type=merge")
         await kubectl("patch", *status_of, "-p", ready_status())
@@ -109,7 +109,7 @@ async def test_the_project_is_ready_through_the_controller_manager(gardener_serv
 
 async def test_a_restarted_gardener_serves_what_it_stored(gardener_server):
     await gardener_server.gardener_apiserver.restart()
-    # kube-apiserver takes a moment to find it again.
+    # kube-apiserver finds it again with a delay.
     listed = await eventually(lambda: gardener_server.kubectl("get", "cloudprofiles", "-o", "name"))
     assert listed.stdout.split() == ["cloudprofile.core.gardener.cloud/local"]
 
@@ -137,7 +137,7 @@ async def test_machine_controller_manager_makes_machines(real_server, tmp_path):
     namespace = f"mcm-{uuid4().hex[:6]}"
     await kubectl("create", "namespace", namespace)
     await kubectl("apply", "--server-side", "-f", str(crds_folder()))
-    # Only these: others on the shared server are just being deleted.
+    # Only these: others on the shared server may be in deletion.
     these = ("-f", str(crds_folder()), "--timeout=120s")
     await kubectl("wait", "--for=condition=Established", *these)
     manager = MachineControllerManager(tmp_path, real_server.apiserver, namespace)

@@ -1,4 +1,4 @@
-"""The real servers that other tests are judged by are there and do what a cluster does."""
+"""The real servers that other tests use as the reference run and behave as a cluster."""
 
 import asyncio
 import json
@@ -16,12 +16,12 @@ import aiohttp
 import pytest
 from blockbuster import blockbuster_ctx
 
-from tests.planes import require_parts
-from tests.waiting import eventually
-from webhook.planes.credentials import client_context
-from webhook.planes.errors import PlaneError
-from webhook.planes.kubernetes import Kubernetes
-from webhook.planes.probe import answers_ok
+from tests.support.control_planes import require_parts
+from tests.support.waits import eventually
+from webhook.dev.planes.certificates import client_context
+from webhook.dev.planes.errors import PlaneError
+from webhook.dev.planes.kubernetes import Kubernetes
+from webhook.dev.planes.probe import answers_ok
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -40,8 +40,12 @@ async def namespace(real_server):
 
 
 async def test_kubectl_and_the_server_are_the_pinned_version(real_server):
-    told = json.loads((await real_server.kubectl("version", "-o", "json")).stdout)
-    assert told["clientVersion"]["gitVersion"] == told["serverVersion"]["gitVersion"] == "v1.36.3"
+    reported = json.loads((await real_server.kubectl("version", "-o", "json")).stdout)
+    assert (
+        reported["clientVersion"]["gitVersion"]
+        == reported["serverVersion"]["gitVersion"]
+        == "v1.36.3"
+    )
 
 
 async def test_whoever_has_no_credentials_is_a_stranger(real_server):
@@ -120,8 +124,8 @@ async def test_an_owned_object_goes_with_its_owner(real_server, namespace):
 async def test_a_budget_for_disruptions_gets_its_status(real_server, namespace):
     kubectl = real_server.kubectl
     await kubectl("create", "pdb", "b", "--selector=app=a", "--min-available=1", "-n", namespace)
-    told = "--for=jsonpath={.status.observedGeneration}=1"
-    await kubectl("wait", told, "pdb/b", "-n", namespace, "--timeout=120s")
+    reported = "--for=jsonpath={.status.observedGeneration}=1"
+    await kubectl("wait", reported, "pdb/b", "-n", namespace, "--timeout=120s")
 
 
 async def test_kube_scheduler_runs_with_a_configuration_of_ours(real_server, namespace):
@@ -169,13 +173,13 @@ async def own_server(tmp_path):
 
 async def test_starting_and_stopping_never_block_the_loop(tmp_path):
     require_parts("etcd", "kubernetes")
-    with blockbuster_ctx("webhook.planes"):
+    with blockbuster_ctx("webhook.dev.planes"):
         async with Kubernetes(tmp_path, durable=False) as server:
             await server.kubectl("get", "namespaces")
             assert server.admin.url == server.url
             await server.controller_manager.restart()
             os.kill(server.controller_manager.pid, signal.SIGKILL)
-            with pytest.raises(PlaneError, match="kube-controller-manager ended with code -9"):
+            with pytest.raises(PlaneError, match="kube-controller-manager exited with code -9"):
                 await asyncio.wait_for(server.supervise(), 60)
 
 
@@ -196,10 +200,10 @@ async def test_a_server_goes_on_after_a_crash_a_freeze_and_a_restart(own_server)
     await eventually(lambda: answers_ok(f"{own_server.url}/readyz", context))
 
     await own_server.etcd.kill()
-    with pytest.raises(PlaneError, match="does not run"):
+    with pytest.raises(PlaneError, match="is not running"):
         own_server.etcd.pause()
     await own_server.etcd.start()
-    # The API server takes a moment to find it again.
+    # The API server finds it again with a delay.
     await eventually(lambda: kubectl("get", "namespace", "kept"))
 
 
@@ -214,12 +218,12 @@ async def test_a_kept_folder_goes_on_where_it_was_and_its_kubeconfig_stays_good(
         await server.kubectl("get", "namespace", "kept")
 
 
-async def test_a_process_that_dies_at_its_start_says_why(tmp_path):
+async def test_a_process_that_dies_at_its_start_reports_why(tmp_path):
     require_parts("etcd", "kubernetes")
     (tmp_path / "etcd").mkdir()
     (tmp_path / "etcd" / "data").write_text("not a folder")
     server = Kubernetes(tmp_path)
-    with pytest.raises(PlaneError, match=r"(?s)etcd ended with code 1.*not a directory"):
+    with pytest.raises(PlaneError, match=r"(?s)etcd exited with code 1.*not a directory"):
         await server.start()
     assert not any(process.is_running for process in server.processes)
 
@@ -229,7 +233,7 @@ def test_nothing_outlives_a_parent_that_is_killed(tmp_path):
     program = textwrap.dedent(
         """
         import asyncio, os, pathlib, sys
-        from webhook.planes.etcd import Etcd
+        from webhook.dev.planes.etcd import Etcd
 
         async def main():
             etcd = Etcd(pathlib.Path(sys.argv[1]))

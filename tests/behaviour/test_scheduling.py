@@ -1,4 +1,4 @@
-"""The built-in scheduler on a living API server."""
+"""The built-in scheduler on a running API server."""
 
 import json
 from collections import Counter
@@ -6,18 +6,18 @@ from collections import Counter
 import pytest
 import yaml
 
-from tests.behaviour.demonstration import SHOOTS, Demonstration
-from tests.behaviour.staging import staged
-from tests.landscapes import ANYWAY, MULTI_ZONE, read
-from tests.schedulers import run_explain
-from tests.waiting import eventually
+from tests.behaviour.demo_landscape import SHOOTS, DemoLandscape
+from tests.behaviour.placement_stage import staged
+from tests.support.landscape_objects import ANYWAY, MULTI_ZONE, read
+from tests.support.scheduler import run_explain
+from tests.support.waits import eventually
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.controllers import scheduler
+from webhook.kube.meta import ObjectKey
+from webhook.placement import decision
 from webhook.scheduling import explain
-from webhook.scheduling.landscape import Landscape
+from webhook.scheduling.seed_table import SeedTable
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -28,29 +28,29 @@ WIDE = ("a", "b", "c")
 
 @pytest.fixture
 async def stage(server, namespace, espalier):
-    """A scheduler at work, and a stage for it."""
+    """A running scheduler, and a stage for it."""
     async with staged(server, namespace, espalier, schedules=True) as found:
         yield found
 
 
-async def test_a_shoot_gets_the_emptiest_seed_and_is_told(stage):
+async def test_a_shoot_gets_the_emptiest_seed_and_an_event(stage):
     await stage.create(stage.seed("a", shoots=4), stage.seed("b", shoots=4))
-    # Seeds and shoots are watched apart: a scheduler may hear of a shoot before its seeds.
+    # Seeds and shoots have separate watches: a scheduler may see a shoot before its seeds.
     await eventually(lambda: _knows(stage, "a", "b"))
     for index in range(4):
         await stage.create(stage.shoot(f"s{index}"))
         await eventually(lambda index=index: _is_placed(stage, f"s{index}"))
     assert await stage.placements() == {"s0": "a", "s1": "b", "s2": "a", "s3": "b"}
-    await eventually(lambda: stage.events("s0", scheduler.SUCCESSFUL))
+    await eventually(lambda: stage.events("s0", decision.SUCCESSFUL))
 
 
-async def test_a_waiting_shoot_says_why_and_wakes_when_a_seed_appears(stage):
+async def test_a_pending_shoot_has_reasons_and_is_placed_when_a_seed_appears(stage):
     await stage.create(stage.seed("far", region="us-east-1"))
     await stage.create(stage.shoot("s"))
     await eventually(lambda: stage.is_pending("s"))
     description = (await stage.get("s"))["status"]["lastOperation"]["description"]
     assert f"is not in the shoot's region ({stage.name('far')})" in description
-    await eventually(lambda: stage.events("s", scheduler.FAILED))
+    await eventually(lambda: stage.events("s", decision.FAILED))
     await stage.create(stage.seed("here"))
     await eventually(lambda: stage.is_on("s", "here"))
     await eventually(lambda: _is_not_pending(stage, "s"))
@@ -64,7 +64,7 @@ async def test_a_waiting_shoot_wakes_when_another_one_goes(stage):
     await eventually(lambda: stage.is_on("second", "only"))
 
 
-async def test_a_waiting_shoot_wakes_when_a_seed_becomes_ready_or_is_relabelled(stage):
+async def test_a_pending_shoot_is_placed_when_a_seed_becomes_ready_or_is_relabelled(stage):
     await stage.create(stage.seed("sick", ready=False), stage.shoot("s"))
     await eventually(lambda: stage.is_pending("s"))
     ready = {"conditions": [{"type": "GardenletReady", "status": "True"}]}
@@ -94,7 +94,7 @@ async def test_a_shoot_that_asks_for_more_zones_moves_once(stage):
     await stage.patch("s", {"status": {"seedName": stage.name("plain")}}, "status")
     available = {"highAvailability": MULTI_ZONE}
     await stage.patch("s", {"spec": {"kubernetes": {"controlPlane": available}}})
-    await eventually(lambda: stage.events("s", scheduler.FAILED))
+    await eventually(lambda: stage.events("s", decision.FAILED))
     assert await stage.is_on("s", "plain")
     await stage.create(stage.seed("wide", zones=WIDE))
     await eventually(lambda: stage.is_on("s", "wide"))
@@ -111,26 +111,26 @@ async def test_schedule_anyway_weakens_with_an_event_and_stays(stage):
     shoot = await stage.get("s")
     effective = "espalier.gardener.cloud/effective-failure-domain"
     assert shoot["metadata"]["annotations"][effective] == "single-zone"
-    await eventually(lambda: stage.events("s", scheduler.WEAKENED))
+    await eventually(lambda: stage.events("s", decision.WEAKENED))
     await stage.patch("s", {"status": {"seedName": stage.name("plain")}}, "status")
     await stage.create(stage.seed("wide", zones=WIDE), stage.shoot("next", ha=MULTI_ZONE))
     await eventually(lambda: stage.is_on("next", "wide"))
     assert await stage.is_on("s", "plain")
 
 
-async def test_two_hundred_shoots_of_the_demo_landscape_end_where_explain_says(stage, server):
-    demonstration = Demonstration(stage)
+async def test_two_hundred_demo_shoots_get_the_seeds_that_explain_predicts(stage, server):
+    demonstration = DemoLandscape(stage)
     await demonstration.begin()
     *drafts, one_more = demonstration.shoots(SHOOTS + 1)
     last = one_more["metadata"]["name"]
     ends = demonstration.explained([*drafts, one_more])
-    await demonstration.come(drafts, {name: ends[name] for name in ends if name != last})
+    await demonstration.create_in_order(drafts, {name: ends[name] for name in ends if name != last})
     found = await demonstration.placements()
     _, out, _ = await run_explain(server, "-o", "json", "-f", "-", given=yaml.safe_dump(one_more))
-    told = json.loads(out)["seed"] or ""
-    found[last] = told.removesuffix(f"-{stage.suffix}") or None
+    reported = json.loads(out)["seed"] or ""
+    found[last] = reported.removesuffix(f"-{stage.suffix}") or None
     assert found == ends
-    # Full, dark and tainted seeds are of use to nobody, and not everybody finds a seed.
+    # Seeds that are full, dark or tainted host nothing, and not every shoot finds a seed.
     used = Counter(found.values())
     assert used["gcp-us2"] == used["az-eu2"] == 0
     assert used["aws-us2"] == 2
@@ -149,7 +149,7 @@ async def test_ledgers_are_empty_enough_and_shoots_are_counted_once(stage):
     await eventually(lambda: _count(stage, "a", 21))
     names = [name for name, seed in (await stage.placements()).items() if seed]
     placed = {(await stage.get(name))["metadata"]["uid"] for name in names}
-    # Whoever enters strikes out those that are seen on the seed, and says up to where it has seen.
+    # A new entry removes those that are seen on the seed, and records the version seen.
     written = await stage.ledger("a")
     assert {*written.entries} < placed
     assert int(written.seen_through) > 0
@@ -159,11 +159,11 @@ async def test_what_if(stage):
     await stage.create(stage.seed("here"))
     shoot = read(Shoot, stage.shoot("not-there"))
 
-    def told():
+    def reported():
         snapshot = stage.scheduling.cache.snapshot()
-        return explain.explain(shoot, Landscape(), snapshot).seed == stage.name("here")
+        return explain.explain(shoot, SeedTable(), snapshot).seed == stage.name("here")
 
-    await eventually(told)
+    await eventually(reported)
 
 
 def _knows(stage, *seeds):

@@ -1,4 +1,4 @@
-"""Rules in the schemas of custom resources: both servers refuse the same, in the same words."""
+"""Validation rules in schemas of custom resources: both servers report the same refusals."""
 
 import asyncio
 from typing import Any
@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from tests.behaviour.asking import Place, ask, normalise
 from tests.behaviour.bad_requests import MERGE_PATCH, Bad
-from tests.behaviour.records import Record
-from webhook.planes.kubernetes import Kubernetes
+from tests.behaviour.http_requests import Place, normalise, send_bad_request
+from tests.behaviour.recorded_answers import Record
+from webhook.dev.planes.kubernetes import Kubernetes
 
 pytestmark = pytest.mark.timeout(300)
 RECORD = Record("schema_rules")
@@ -18,7 +18,7 @@ RULEDS = "/apis/{group}/v1/namespaces/{ns}/ruleds"
 
 
 def make_ruled_definition(group: str) -> dict[str, Any]:
-    """A custom resource whose schema has rules of its own."""
+    """A CRD whose schema has validation rules."""
     item = {
         "type": "object",
         "required": ["name"],
@@ -183,7 +183,7 @@ async def ruled_place(session, namespace):
         assert "Warning" not in response.headers
     exists = Bad("", "POST", RULEDS, ruled("exists", **EXISTING))
     async with asyncio.timeout(90):
-        while (await ask(session, exists, place))["code"] == 404:  # noqa: ASYNC110
+        while (await send_bad_request(session, exists, place))["code"] == 404:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     yield place
     async with session.delete(f"{DEFINITIONS}/{definition['metadata']['name']}") as response:
@@ -192,7 +192,7 @@ async def ruled_place(session, namespace):
 
 async def test_what_rules_refuse(server, session, ruled_place):
     for bad in BROKEN:
-        answer = normalise(await ask(session, bad, ruled_place), ruled_place)
+        answer = normalise(await send_bad_request(session, bad, ruled_place), ruled_place)
         assert answer["code"] == 422, (bad.id, answer)
         RECORD.check(bad.id, answer, is_real=isinstance(server, Kubernetes))
     assert RECORD.keys == {bad.id for bad in BROKEN}
@@ -200,7 +200,7 @@ async def test_what_rules_refuse(server, session, ruled_place):
 
 async def test_what_rules_allow(session, ruled_place):
     good = ruled(low=1, high=3, value=2, name="avocado", ratio=1, tags={"must": "x"})
-    answer = await ask(session, Bad("", "POST", RULEDS, good), ruled_place)
+    answer = await send_bad_request(session, Bad("", "POST", RULEDS, good), ruled_place)
     assert answer["code"] == 201, answer
     unchanged = Bad("", "PATCH", f"{RULEDS}/exists", {"spec": {"ratio": 1.5}}, {}, MERGE_PATCH)
-    assert (await ask(session, unchanged, ruled_place))["code"] == 200
+    assert (await send_bad_request(session, unchanged, ruled_place))["code"] == 200

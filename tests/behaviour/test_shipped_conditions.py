@@ -1,4 +1,4 @@
-"""Every condition of our webhook configurations decides alike on both servers."""
+"""Every match condition of our webhook configurations has the same result on both servers."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.behaviour.hooks import allow
-from webhook.admission.conditions import CHANGES_OR_LETS_GO, CHANGES_STATUS
+from tests.support.scripted_webhooks import allow
+from webhook.admission.match_conditions import CHANGES_OR_FINALIZERS, CHANGES_STATUS
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -16,7 +16,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 def shipped() -> dict[str, str]:
-    """The conditions of all webhooks, by name; one name stands for one expression."""
+    """The conditions of all webhooks, by name; a name stands for one expression."""
     found: dict[str, str] = {}
     for configuration in yaml.safe_load_all(MANIFEST.read_text()):
         for webhook in configuration["webhooks"]:
@@ -26,7 +26,7 @@ def shipped() -> dict[str, str]:
     return found
 
 
-CONDITIONS = {**shipped(), **dict((CHANGES_OR_LETS_GO, CHANGES_STATUS))}
+CONDITIONS = {**shipped(), **dict((CHANGES_OR_FINALIZERS, CHANGES_STATUS))}
 """Those that are shipped, and those of policies that are off by default."""
 STATUS = "the status"
 CHANGES: dict[str, dict[str, Any]] = {
@@ -40,13 +40,13 @@ CHANGES: dict[str, dict[str, Any]] = {
     STATUS: {"status": {"replicas": 1}},
     "nothing": {},
 }
-#: Which changes a webhook with the condition is asked about, beside the creation.
-ASKED = {
+# Which changes a webhook with the condition is called for, besides the creation.
+REVIEWED = {
     "changes-spec-labels-or-annotations": {
         *("the spec", "replicas", "a label", "an annotation", "another annotation"),
     },
     "changes-replicas": {"replicas"},
-    CHANGES_OR_LETS_GO.name: {
+    CHANGES_OR_FINALIZERS.name: {
         *("the spec", "replicas", "a label", "an annotation", "another annotation"),
         *("a finalizer", "no finalizer"),
     },
@@ -55,7 +55,7 @@ ASKED = {
 
 
 def test_what_each_condition_is_for_is_known():
-    assert ASKED.keys() == CONDITIONS.keys()
+    assert REVIEWED.keys() == CONDITIONS.keys()
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
@@ -81,14 +81,14 @@ async def test_a_shipped_condition_decides(session, hooks, place, name):
         assert response.status == 201, await response.text()
     created = [request["operation"] for request in hooks.requests("/see")]
     assert created == ([] if is_status else ["CREATE"])
-    asked = set()
+    reviewed = set()
     for change, patch in CHANGES.items():
         before = len(hooks.requests("/see"))
         one = f"{path}/{hooks.label}" + ("/status" if change == STATUS else "")
         async with session.patch(one, json=patch, headers=MERGE) as response:
             assert response.status == 200, await response.text()
         if len(hooks.requests("/see")) > before:
-            asked.add(change)
-    assert asked == ASKED[name]
+            reviewed.add(change)
+    assert reviewed == REVIEWED[name]
     async with session.delete(f"{path}/{hooks.label}") as response:
         assert response.status == 200

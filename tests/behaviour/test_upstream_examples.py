@@ -1,11 +1,11 @@
-"""Manifests that Gardener ships as examples fit the definitions that stand in for its kinds."""
+"""Gardener's example manifests match the CRDs that replace its kinds."""
 
-from tests.behaviour.shipped import ACCEPTED, examples
-from tests.planes import require_parts
+from tests.behaviour.gardener_examples import ACCEPTED, examples
+from tests.support.control_planes import require_parts
 from webhook.api.crds import crd
 from webhook.api.decode import convert
 from webhook.api.kinds import find_kind
-from webhook.api.schema import Schema
+from webhook.kube.schema import Schema
 
 
 def test_every_example_is_valid_and_is_kept_whole():

@@ -1,4 +1,4 @@
-"""Watches: where they begin, what they tell, and how they end."""
+"""Watches: where they begin, which events they send, and how they end."""
 
 import asyncio
 
@@ -6,14 +6,14 @@ import orjson
 import pytest
 
 from tests.behaviour.bad_requests import MERGE_PATCH
-from tests.behaviour.watching import events, take
+from tests.support.watches import events, take
 
 pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
 def path(namespace):
-    """Secrets, since clusters put objects of other kinds into each namespace by themselves."""
+    """Secrets, because clusters create objects of other kinds in each namespace."""
     return f"/api/v1/namespaces/{namespace}/secrets"
 
 
@@ -33,7 +33,7 @@ async def patch(session, path, change):
     return await send(session, "PATCH", path, json=change, headers={"Content-Type": MERGE_PATCH})
 
 
-def told(received):
+def reported(received):
     return [(event["type"], event["object"]["metadata"]["name"]) for event in received]
 
 
@@ -41,26 +41,26 @@ async def now(session, path):
     return (await send(session, "GET", path))["metadata"]["resourceVersion"]
 
 
-async def test_a_watch_tells_what_happens_after_a_version(session, path):
+async def test_a_watch_sends_the_events_after_a_version(session, path):
     version = await now(session, path)
     await create(session, path, "a")
     await patch(session, f"{path}/a", {"data": {"x": "MQ=="}})
     await send(session, "DELETE", f"{path}/a")
     received = await take(3, session, path, resourceVersion=version)
-    assert told(received) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+    assert reported(received) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
     versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in received]
     assert versions == sorted(set(versions))
     assert received[2]["object"]["data"] == {"x": "MQ=="}
     assert received[0]["object"]["kind"] == "Secret"
 
 
-async def test_a_change_that_changes_nothing_is_not_told(session, path):
+async def test_a_write_without_a_change_sends_no_event(session, path):
     await create(session, path, "a")
     version = await now(session, path)
     before = await patch(session, f"{path}/a", {"metadata": {}})
     assert int(before["metadata"]["resourceVersion"]) <= int(version)
     await create(session, path, "b")
-    assert told(await take(1, session, path, resourceVersion=version)) == [("ADDED", "b")]
+    assert reported(await take(1, session, path, resourceVersion=version)) == [("ADDED", "b")]
 
 
 @pytest.mark.parametrize("version", [None, "0"])
@@ -68,7 +68,7 @@ async def test_a_watch_from_anywhere_begins_with_what_exists(session, path, vers
     await create(session, path, "a", labels={"own": ""})
     query = {"resourceVersion": version} if version else {}
     received = await take(1, session, path, labelSelector="own", **query)
-    assert told(received) == [("ADDED", "a")]
+    assert reported(received) == [("ADDED", "a")]
 
 
 async def test_objects_enter_and_leave_a_selection(session, path):
@@ -79,9 +79,14 @@ async def test_objects_enter_and_leave_a_selection(session, path):
     left = await patch(session, f"{path}/a", {"metadata": {"labels": {"in": "no"}}})
     await create(session, path, "b", labels={"in": "yes"})
     received = await take(4, session, path, resourceVersion=version, labelSelector="in=yes")
-    assert told(received) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a"), ("ADDED", "b")]
+    assert reported(received) == [
+        ("ADDED", "a"),
+        ("MODIFIED", "a"),
+        ("DELETED", "a"),
+        ("ADDED", "b"),
+    ]
     gone = received[2]["object"]
-    # Who leaves is shown as it was last seen, at the version of the change.
+    # An object that leaves the selection is sent as last seen, at the version of the change.
     assert gone["metadata"]["labels"] == {"in": "yes"}
     assert gone["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
 
@@ -93,7 +98,7 @@ async def test_one_object_can_be_watched_by_its_name(session, path):
     received = await take(
         1, session, path, resourceVersion=version, fieldSelector="metadata.name=b"
     )
-    assert told(received) == [("ADDED", "b")]
+    assert reported(received) == [("ADDED", "b")]
 
 
 async def test_the_path_of_an_object_is_never_watched(session, path):
@@ -127,14 +132,14 @@ async def test_a_watch_without_initial_events_begins_now(session, path):
     query = {"sendInitialEvents": "false", "resourceVersionMatch": "NotOlderThan"}
     watch = asyncio.ensure_future(take(1, session, path, labelSelector="own", **query))
     while not watch.done():
-        # The watch is live once it tells of a change; until then more changes are made.
+        # The watch is live once it sends an event; until then more changes are made.
         await patch(
             session,
             f"{path}/a",
             {"metadata": {"annotations": {"x": str(asyncio.get_running_loop().time())}}},
         )
         await asyncio.wait([watch], timeout=0.2)
-    assert told(watch.result()) == [("MODIFIED", "a")]
+    assert reported(watch.result()) == [("MODIFIED", "a")]
 
 
 async def test_a_watch_ends_when_its_time_is_over(session, path):
@@ -167,7 +172,7 @@ async def test_tables_are_watched_with_one_header(session, path):
     assert [table["rows"][0]["cells"][0] for table in tables] == ["a", "b"]
 
 
-async def test_deleting_a_collection_is_told_one_by_one(session, path):
+async def test_deleting_a_collection_sends_an_event_for_each_object(session, path):
     for name in ("a", "b", "c"):
         await create(session, path, name, labels={"own": name})
     version = await now(session, path)
@@ -175,6 +180,6 @@ async def test_deleting_a_collection_is_told_one_by_one(session, path):
     assert deleted["kind"] == "SecretList"
     assert sorted(item["metadata"]["name"] for item in deleted["items"]) == ["a", "b"]
     received = await take(2, session, path, resourceVersion=version)
-    assert sorted(told(received)) == [("DELETED", "a"), ("DELETED", "b")]
+    assert sorted(reported(received)) == [("DELETED", "a"), ("DELETED", "b")]
     left = await send(session, "GET", path, params={"labelSelector": "own"})
     assert [item["metadata"]["name"] for item in left["items"]] == ["c"]

@@ -1,24 +1,24 @@
-"""Webhooks behind a Service, as far as a machine without a cluster network can have them."""
+"""Webhooks behind a Service, as far as possible without a cluster network."""
 
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.behaviour.hooks import allow, serving
+from tests.support.scripted_webhooks import allow, serving
 
 pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
 async def hooks(session, namespace, tmp_path):
-    """Webhooks whose certificate is also that of a Service in the test's namespace."""
+    """Webhooks whose certificate is also for a Service in the test's namespace."""
     async with serving(session, tmp_path, f"hook.{namespace}.svc") as opened:
         yield opened
 
 
 async def configured(session, hooks, namespace, spec: dict[str, Any], port: int) -> Any:
-    """Put a webhook behind a Service of a kind; return what happens to an object of its."""
+    """Put a webhook behind a Service; return the response to a write that it matches."""
     service = {"metadata": {"name": "hook"}, "spec": spec}
     path = f"/api/v1/namespaces/{namespace}/services"
     async with session.post(path, json=service) as response:

@@ -1,4 +1,4 @@
-"""Admission webhooks: both servers call them in the same way and heed the same answers."""
+"""Admission webhooks: both servers call them in the same way and follow their responses."""
 
 import asyncio
 import json
@@ -6,8 +6,8 @@ import json
 import pytest
 from aiohttp import web
 
-from tests.behaviour import hooks as scripted
-from tests.behaviour.hooks import API, allow, deny, patching, reviewed
+from tests.support import scripted_webhooks
+from tests.support.scripted_webhooks import API, allow, deny, patching, reviewed
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -19,7 +19,7 @@ def maps(namespace):
 
 @pytest.fixture
 def concerned(hooks):
-    """A config map that the test's webhooks are asked about."""
+    """A ConfigMap that the test's webhooks match."""
 
     def make(name="m", **more):
         labels = {"hook": hooks.label}
@@ -72,7 +72,7 @@ async def test_every_kind_of_write_is_reviewed(session, hooks, maps, concerned):
     }
 
 
-async def test_a_review_says_what_who_and_where(session, hooks, maps, namespace, concerned):
+async def test_a_review_has_object_user_and_path(session, hooks, maps, namespace, concerned):
     hooks.on("/see", allow)
     await hooks.configure("mutating", hooks.hook("/see"))
     await send(session, "POST", maps, concerned())
@@ -97,14 +97,14 @@ async def test_a_review_says_what_who_and_where(session, hooks, maps, namespace,
     }
 
 
-async def test_the_time_that_is_left_is_told(session, hooks, maps, concerned):
+async def test_a_review_has_the_remaining_time(session, hooks, maps, concerned):
     hooks.on("/see", allow)
     await hooks.configure("validating", hooks.hook("/see", timeoutSeconds=27))
     await send(session, "POST", maps, concerned("a"))
     await send(session, "POST", maps, concerned("b"), timeout="13s")
-    asked = [query["timeout"] for path, _, query in hooks.asked if path == "/see"]
-    # A server that was busy before it asks has less left.
-    own, callers = (int(each.removesuffix("s")) for each in asked)
+    timeouts = [query["timeout"] for path, _, query in hooks.received if path == "/see"]
+    # A server that was busy before the call has less time left.
+    own, callers = (int(each.removesuffix("s")) for each in timeouts)
     assert 20 < own <= 27
     assert 5 < callers <= 13
 
@@ -174,12 +174,12 @@ async def test_refusals(session, hooks, maps, concerned, kind, response, code, a
 
 
 def raw(content, content_type="text/plain", **response):
-    """Answer with bytes of any kind."""
+    """Respond with arbitrary bytes."""
     return lambda review: web.Response(body=content, content_type=content_type, **response)
 
 
 def other(**changes):
-    """Answer with a review that breaks a rule."""
+    """Respond with a review that breaks a rule."""
 
     def answer(review):
         made = {
@@ -281,7 +281,7 @@ _FAILED = 'Internal error occurred: failed calling webhook "bad.hooks.example.co
         ),
     ],
 )
-async def test_answers_that_are_none(session, hooks, maps, concerned, answer, message):
+async def test_invalid_responses(session, hooks, maps, concerned, answer, message):
     hooks.on("/bad", answer)
     strict = hooks.hook("/bad")
     lenient = hooks.hook("/bad", name="lenient.hooks.example.com", failurePolicy="Ignore")
@@ -350,7 +350,7 @@ async def test_mutations_build_on_each_other_in_order(session, hooks, maps, conc
     assert made["data"] == {"one": "1", "two": "2"}
 
 
-async def test_what_a_webhook_adds_belongs_to_nobody(session, hooks, maps, concerned):
+async def test_fields_that_a_webhook_adds_have_no_owner(session, hooks, maps, concerned):
     hooks.on("/patch", patching({"op": "add", "path": "/data", "value": {"one": "1"}}))
     await hooks.configure("mutating", hooks.hook("/patch"))
     _, made = await send(session, "POST", maps, concerned(), fieldManager="me")
@@ -413,7 +413,7 @@ async def test_reinvocation(session, hooks, maps, concerned, policy, calls):
         assert hooks.requests("/count")[1]["object"]["data"] == {"late": "1"}
 
 
-async def test_nobody_is_called_again_without_a_change(session, hooks, maps, concerned):
+async def test_no_webhook_is_reinvoked_without_a_change(session, hooks, maps, concerned):
     hooks.on("/see", allow)
     await hooks.configure("mutating", hooks.hook("/see", reinvocationPolicy="IfNeeded"))
     await send(session, "POST", maps, concerned())
@@ -441,7 +441,7 @@ async def test_a_webhook_that_hangs(session, hooks, maps, concerned, policy, cod
         )
 
 
-async def test_a_webhook_behind_nothing(session, hooks, maps, concerned):
+async def test_a_webhook_without_a_server(session, hooks, maps, concerned):
     client = {"url": "https://127.0.0.1:1/x", "caBundle": hooks.bundle}
     await hooks.configure("validating", hooks.hook("/gone", clientConfig=client))
     status, body = await send(session, "POST", maps, concerned())
@@ -477,9 +477,7 @@ async def test_a_webhook_behind_a_service_that_is_not_there(session, hooks, maps
 
 
 @pytest.mark.parametrize("code", [429, 503])
-async def test_a_webhook_that_says_when_to_come_back_is_asked_again(
-    session, hooks, maps, concerned, code
-):
+async def test_a_webhook_with_retry_after_is_called_again(session, hooks, maps, concerned, code):
     def busy(review):
         if len(hooks.requests("/busy")) < 2:
             return web.Response(status=code, headers={"Retry-After": "1"})
@@ -491,14 +489,14 @@ async def test_a_webhook_that_says_when_to_come_back_is_asked_again(
     assert len(hooks.requests("/busy")) == 2
 
 
-async def test_a_webhook_that_does_not_say_when_is_not_asked_again(session, hooks, maps, concerned):
+async def test_a_webhook_without_retry_after_is_not_called_again(session, hooks, maps, concerned):
     hooks.on("/busy", lambda review: web.Response(status=503, headers={"Retry-After": "soon"}))
     await hooks.configure("validating", hooks.hook("/busy"))
     assert (await send(session, "POST", maps, concerned()))[0] == 500
     assert len(hooks.requests("/busy")) == 1
 
 
-async def test_validating_webhooks_are_asked_together(session, hooks, maps, concerned):
+async def test_validating_webhooks_are_called_in_parallel(session, hooks, maps, concerned):
     arrived = asyncio.Barrier(2)
 
     async def meet(review):
@@ -521,7 +519,9 @@ async def test_warnings_reach_the_client(session, hooks, maps, concerned):
     assert found == ['299 - "first"', r'299 - "with \"quotes\""']
 
 
-async def test_webhooks_see_dry_runs_and_are_told(session, hooks, maps, concerned):
+async def test_webhooks_are_called_for_dry_runs_and_can_recognise_them(
+    session, hooks, maps, concerned
+):
     hooks.on("/see", allow)
     await hooks.configure("validating", hooks.hook("/see", sideEffects="NoneOnDryRun"))
     assert (await send(session, "POST", maps, concerned(), dryRun="All"))[0] == 201
@@ -588,7 +588,9 @@ async def test_a_namespace_can_be_left_out(session, hooks, maps, namespace, conc
     assert (await send(session, "POST", default, concerned(), dryRun="All"))[0] == 403
 
 
-async def test_deleting_a_collection_asks_for_each_object(session, hooks, maps, concerned):
+async def test_deleting_a_collection_calls_webhooks_for_each_object(
+    session, hooks, maps, concerned
+):
     hooks.on("/no", deny)
     for name in ("a", "b"):
         await send(session, "POST", maps, concerned(name))
@@ -601,7 +603,7 @@ async def test_deleting_a_collection_asks_for_each_object(session, hooks, maps, 
     assert len(listed["items"]) == 2
 
 
-async def test_parts_of_objects_are_asked_for_by_name(session, hooks, namespace):
+async def test_subresources_are_matched_by_name(session, hooks, namespace):
     hooks.on("/scale", allow)
     hooks.on("/status", allow)
     hooks.on("/whole", allow)
@@ -662,7 +664,9 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("expression", list(CONDITIONS.values()), ids=list(CONDITIONS))
-async def test_conditions_decide_who_is_asked(session, hooks, maps, concerned, expression):
+async def test_match_conditions_decide_which_webhook_is_called(
+    session, hooks, maps, concerned, expression
+):
     hooks.on("/see", allow)
     condition = {"name": "only-on", "expression": expression}
     await hooks.configure("validating", hooks.hook("/see", matchConditions=[condition]))
@@ -729,7 +733,7 @@ async def test_bad_conditions_are_refused_when_they_are_configured(
 
 
 async def test_kubectl_shows_refusals_and_warnings(server, hooks, namespace, concerned):
-    hooks.on("/no", scripted.deny)
+    hooks.on("/no", scripted_webhooks.deny)
     hooks.on("/warn", lambda review: reviewed(review, warnings=["mind the gap"]))
     await hooks.configure("validating", hooks.hook("/no"), hooks.hook("/warn"))
     done = await server.kubectl(

@@ -1,4 +1,4 @@
-"""The embedded API server is killed in the middle of writes: no answered write is lost or torn."""
+"""The embedded API server is killed during writes: no acknowledged write is lost or torn."""
 
 import asyncio
 import hashlib
@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.waiting import eventually
-from webhook.planes.embedded import Embedded
+from tests.support.waits import eventually
+from webhook.dev.planes.embedded import Embedded
 
 ROUNDS = 50 if os.environ.get("ESPALIER_SOAK") else 10
 WRITERS = 16
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.timeout(60 * ROUNDS)
 
 @dataclass
 class Ledger:
-    """What the server promised by answering, and what it was asked and did not answer."""
+    """The writes that the server acknowledged, and those that it did not answer."""
 
     promised: dict[str, str | None] = field(default_factory=dict)
-    """The value that each object has for sure; None for one that is deleted."""
+    """The value that each object must have; None for a deleted one."""
     open: dict[str, str | None] = field(default_factory=dict)
-    """The value that an unanswered request may or may not have set."""
+    """The value that an unanswered request may have set."""
     newest: int = 0
 
     def begin(self, name: str, value: str | None) -> None:
@@ -41,7 +41,7 @@ class Ledger:
 
 
 def make_map(name: str, value: str) -> dict[str, Any]:
-    """An object whose parts prove each other, and that is not small."""
+    """A large object whose parts are redundant, so that a torn write is found."""
     digest = hashlib.sha256(value.encode()).hexdigest()
     data = {"value": value, "digest": digest, "ballast": value * 50}
     metadata = {"name": name, "labels": {"ours": ""}}
@@ -59,7 +59,7 @@ async def connected(server: Embedded) -> AsyncIterator[aiohttp.ClientSession]:
 async def write(
     session: aiohttp.ClientSession, ledger: Ledger, names: list[str], seed: int
 ) -> None:
-    """Create, replace and delete objects of one's own until the server is gone."""
+    """Create, replace and delete objects until the server is gone."""
     chance = random.Random(seed)
     count = 0
     while True:
@@ -85,7 +85,7 @@ async def write(
 
 
 async def load(server: Embedded, ledger: Ledger, seed: int) -> None:
-    """Write until the process is killed under the writers' hands."""
+    """Write until the process is killed."""
     async with connected(server) as session:
         writers = [
             asyncio.ensure_future(
@@ -115,7 +115,7 @@ async def stored(session: aiohttp.ClientSession) -> dict[str, str]:
 
 
 def check(ledger: Ledger, values: dict[str, str]) -> None:
-    """Hold the server to its promises, and take over what unanswered requests did."""
+    """Check all acknowledged writes, and adopt what unanswered requests did."""
     for name, promised in ledger.promised.items():
         allowed = {promised, ledger.open.get(name, promised)}
         assert values.get(name) in allowed, f"{name} was {promised} and is {values.get(name)}"

@@ -1,4 +1,4 @@
-"""The cache under connections that break and servers that die: nothing is lost, ever."""
+"""The cache with connections that break and servers that die: nothing is ever lost."""
 
 import asyncio
 import os
@@ -11,7 +11,10 @@ import msgspec
 import pytest
 from typing_extensions import override
 
-from tests.behaviour.following import (
+from tests.faults.breaking_proxy import open_breaking_proxy
+from tests.support.control_planes import require_parts
+from tests.support.waits import eventually
+from tests.support.widgets import (
     Widget,
     following,
     install,
@@ -20,17 +23,14 @@ from tests.behaviour.following import (
     talking,
     uninstall,
 )
-from tests.faults.chaos import chaos
-from tests.planes import require_parts
-from tests.waiting import eventually
 from webhook.api.kinds import Kind
-from webhook.api.meta import ObjectKey
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.config import Access, Kubeconfig
 from webhook.cluster.errors import ApiError
 from webhook.cluster.requests import Selection
-from webhook.planes.kubernetes import Kubernetes
+from webhook.dev.planes.kubernetes import Kubernetes
+from webhook.kube.meta import ObjectKey
 
 SOAK = bool(os.environ.get("ESPALIER_SOAK"))
 CAMPAIGNS = range(20 if SOAK else 1)
@@ -54,7 +54,7 @@ async def kind(server) -> AsyncIterator[Kind]:
 
 
 class Detour(Kubeconfig):
-    """A kubeconfig whose server is reached by another way."""
+    """A kubeconfig whose server is reached through a proxy."""
 
     def __init__(self, path: str, host: str) -> None:
         super().__init__(path)
@@ -68,7 +68,7 @@ class Detour(Kubeconfig):
 
 
 async def write(client: Client, kind: Kind, chance: random.Random, times: int) -> None:
-    """Create, change and delete widgets at random; what fails is as good as what works."""
+    """Create, change and delete widgets at random; writes may fail."""
     for _ in range(times):
         key = ObjectKey("default", f"w-{chance.randrange(20)}")
         try:
@@ -90,22 +90,22 @@ async def listed(client: Client, kind: Kind) -> set[tuple[str, str]]:
 
 
 def shown(cache: Cache) -> set[tuple[str, str]]:
-    return {(widget.name, widget.resource_version) for widget in cache.memory.store(Widget).list()}
+    return {(widget.name, widget.resource_version) for widget in cache.state.store(Widget).list()}
 
 
 @pytest.mark.parametrize("campaign", CAMPAIGNS)
 async def test_connections_that_break_at_random_lose_nothing(server, kind, campaign) -> None:
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
 
     def listen(old: Widget | None, new: Widget | None) -> None:
         if new is not None:
-            told[new.name] = new.resource_version
+            reported[new.name] = new.resource_version
         elif old is not None:
-            del told[old.name]
+            del reported[old.name]
 
     async with (
         talking(server) as client,
-        chaos(server.url, campaign) as (way, host),
+        open_breaking_proxy(server.url, campaign) as (proxy, host),
         Client(Access(Detour(str(server.kubeconfig), host))) as detoured,
         following(detoured, kind) as cache,
     ):
@@ -113,13 +113,13 @@ async def test_connections_that_break_at_random_lose_nothing(server, kind, campa
         chance = random.Random(campaign)
         for _ in range(4):
             await write(client, kind, chance, WRITES // 4)
-            way.cut()
-        way.is_calm = True
+            proxy.cut()
+        proxy.is_calm = True
         expected = await listed(client, kind)
         await eventually(lambda: shown(cache) == expected, 90)
-        assert way.breaks
-        # Listeners, too, know every object's last version and every deletion.
-        assert {*told.items()} == expected
+        assert proxy.breaks
+        # Listeners have seen every object's last version and every deletion, too.
+        assert {*reported.items()} == expected
 
 
 async def test_a_server_that_is_killed_and_comes_back_is_followed_on(tmp_path: Path) -> None:

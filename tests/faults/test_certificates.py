@@ -1,4 +1,4 @@
-"""Certificates that change under load: nobody who calls notices."""
+"""Certificates that change under load, without a failed call."""
 
 import asyncio
 import os
@@ -11,16 +11,16 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tests.faults.callers import Callers
-from tests.faults.replicas import Replica, running
-from tests.waiting import eventually
-from webhook.api.meta import ObjectKey
+from tests.support.review_load import ReviewLoad
+from tests.support.server_processes import Replica, running
+from tests.support.waits import eventually
 from webhook.cluster import config
 from webhook.cluster.client import Client
-from webhook.controllers.certificates import Store
-from webhook.runtime.clock import SystemClock
+from webhook.controllers.installation.certificates import CertificateStore
+from webhook.kube.clock import SystemClock
+from webhook.kube.meta import ObjectKey
 from webhook.tls.authority import KeyPair
-from webhook.tls.material import Profile
+from webhook.tls.material import CertificateProfile
 
 ROTATIONS = 1000 if os.environ.get("ESPALIER_SOAK") else 100
 TORN = range(10, ROTATIONS, 25)
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(0 if os.environ.get("ESPALIER_SOAK") else 400)
 
 
 async def presented(port: int, context: ssl.SSLContext) -> bytes:
-    """Say which certificate a new connection gets."""
+    """Return the certificate of a new connection."""
     _, writer = await asyncio.open_connection(
         "127.0.0.1", port, ssl=context, server_hostname="localhost"
     )
@@ -51,11 +51,13 @@ async def test_a_hundred_rotations_under_load_with_torn_pairs_among_them(embedde
     replica = Replica("server", tmp_path, embedded_server.kubeconfig, *flags, *names)
     async with running(replica), Client(await config.load(str(embedded_server.kubeconfig))) as api:
         await replica.until_ready()
-        profile = Profile(NAMES)
-        store = Store(api, ObjectKey(namespace, "espalier-tls"), profile, SystemClock())
+        profile = CertificateProfile(NAMES)
+        store = CertificateStore(api, ObjectKey(namespace, "espalier-tls"), profile, SystemClock())
         material, _ = await store.read()
         context = ssl.create_default_context(cadata=material.trusted.decode())
-        callers = Callers(lambda: f"https://localhost:{replica.port}/validate?timeout=30s", context)
+        callers = ReviewLoad(
+            lambda: f"https://localhost:{replica.port}/validate?timeout=30s", context
+        )
         calling = asyncio.create_task(callers.run(reusing=2, connecting=2, pause=0.005))
         served = material.leaf
         for turn in range(ROTATIONS):

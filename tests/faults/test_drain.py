@@ -1,4 +1,4 @@
-"""A server that is told to stop under load: every request is answered, then it goes."""
+"""A server that is stopped under load answers every request before it exits."""
 
 import asyncio
 import signal
@@ -8,23 +8,23 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-from tests.faults.callers import Callers
-from tests.faults.replicas import Replica, running
-from webhook.api.meta import ObjectKey
+from tests.support.review_load import ReviewLoad
+from tests.support.server_processes import Replica, running
 from webhook.cluster import config
 from webhook.cluster.client import Client
-from webhook.controllers.certificates import Store
-from webhook.runtime.clock import SystemClock
-from webhook.tls.material import Profile
+from webhook.controllers.installation.certificates import CertificateStore
+from webhook.kube.clock import SystemClock
+from webhook.kube.meta import ObjectKey
+from webhook.tls.material import CertificateProfile
 
 PROPAGATION = 1.0
-"""How late a Service's endpoints follow readiness."""
+"""How long a Service's endpoints lag behind readiness."""
 
 pytestmark = pytest.mark.timeout(300)
 
 
 class Endpoints:
-    """What a Service knows: who was ready a moment ago; in turn, as kube-proxy would."""
+    """The endpoints of a Service: servers that were ready a moment ago, in turn."""
 
     def __init__(self, *replicas: Replica) -> None:
         self._replicas = replicas
@@ -60,11 +60,11 @@ async def test_a_stop_under_load_with_connection_reuse_fails_nobody(embedded_ser
     ):
         await asyncio.gather(leaving.until_ready(), staying.until_ready())
         key = ObjectKey(namespace, "espalier-tls")
-        store = Store(api, key, Profile(("localhost",)), SystemClock())
+        store = CertificateStore(api, key, CertificateProfile(("localhost",)), SystemClock())
         material, _ = await store.read()
         context = ssl.create_default_context(cadata=material.trusted.decode())
         endpoints = Endpoints(leaving, staying)
-        callers = Callers(endpoints.choose, context)
+        callers = ReviewLoad(endpoints.choose, context)
         following = asyncio.create_task(endpoints.follow())
         calling = asyncio.create_task(callers.run(reusing=8, pause=0.01))
         await asyncio.sleep(2)

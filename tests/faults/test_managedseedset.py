@@ -1,9 +1,8 @@
-"""Sets of seeds under crashes: after every single write, by SIGKILL, while the API restarts."""
+"""ManagedSeedSets under crashes: after every single write, by SIGKILL, while the API restarts."""
 
 import asyncio
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -12,38 +11,37 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.gardens import OURS as ROWS
-from tests.gardens import Garden
-from tests.landscapes import raw_seed
-from tests.leaders import OURS, PLAYED, define_kinds, running
-from tests.planes import require_parts
-from tests.sets import make_parent, make_set
+from tests.support.control_planes import require_parts
+from tests.support.controllers import LOCAL_PROVIDER, OURS, define_kinds, running_controllers
+from tests.support.crashes import CrashingGarden
+from tests.support.fake_garden import SET_CONTROLLERS
+from tests.support.landscape_objects import raw_seed
+from tests.support.set_objects import make_parent, make_set
 from webhook.api import names
 from webhook.api.core import ControllerRevision
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import Draft, Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cli.dev import shoots as played
-from webhook.cli.dev.server import Server
 from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError, UnreachableError
 from webhook.cluster.requests import Selection
+from webhook.dev.planes.embedded import Embedded
+from webhook.dev.planes.errors import PlaneError
+from webhook.dev.planes.kubernetes import Kubernetes
+from webhook.dev.planes.ports import free_port
+from webhook.dev.planes.process import Process
+from webhook.dev.server import EspalierProcess
 from webhook.domain.options import Options, SeedsOptions
-from webhook.planes.embedded import Embedded
-from webhook.planes.errors import PlaneError
-from webhook.planes.kubernetes import Kubernetes
-from webhook.planes.ports import free_port
-from webhook.planes.process import Process
+from webhook.kube.meta import Draft, Object, ObjectKey
 
 IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
 KILLS = 100 if IN_SOAK else 10
 RESTARTS = 20 if IN_SOAK else 3
 LEAD_SECONDS = 6
-"""Longer than a leader needs for all that one round asks for."""
+"""Longer than a leader needs for the work of one round."""
 OPTIONS = Options(seeds=SeedsOptions(settle_seconds=0.1))
 FLAGS = (
     "--roles=controllers",
@@ -57,40 +55,18 @@ FLAGS = (
 pytestmark = pytest.mark.timeout(3600 if IN_SOAK else 900)
 
 
-class CrashError(Exception):
-    """The process is gone."""
-
-
-class Crashing(Garden):
-    """A garden whose leader dies after so many writes of its own, and is replaced."""
+class Crashing(CrashingGarden):
+    """A garden with a set whose leader crashes after a number of its own writes."""
 
     def __init__(self, after: int) -> None:
         super().__init__(OPTIONS)
-        self.left = after
-        self.died = False
-        self.ours = {row.name for row in ROWS}
-        self.api.before_write = self._count
-
-    def _count(self) -> None:
-        if self.died or self.actor not in self.ours:
-            return
-        self.left -= 1
-        if self.left < 0:
-            self.died = True
-            raise CrashError
-
-    async def live(self, seconds: float, until: Callable[[], bool]) -> None:
-        try:
-            await self.run(seconds, until)
-        except CrashError:
-            self.start()
-            await self.run(seconds, until)
+        self.arm(after, {row.name for row in SET_CONTROLLERS})
 
     def versions(self) -> dict[str, str]:
         shoots = [name for name in self.names(Shoot) if name.startswith("leaf-")]
         return {name: self.get(Shoot, name).spec.kubernetes.version for name in shoots}
 
-    def is_settled(self, replicas: int, version: str) -> bool:
+    def is_stable(self, replicas: int, version: str) -> bool:
         owner = self.find(ManagedSeedSet, "leaf")
         if owner is None or owner.status.observed_generation != owner.metadata.generation:
             return False
@@ -101,28 +77,28 @@ class Crashing(Garden):
 
 async def test_a_crash_after_every_write_of_growing_rolling_and_shrinking_loses_nothing() -> None:
     after = 0
-    garden = await _tell_story(after)
+    garden = await _run_scenario(after)
     while garden.died:
         after += 1
-        garden = await _tell_story(after)
+        garden = await _run_scenario(after)
         _check(garden, after)
 
 
-async def _tell_story(after: int) -> Crashing:
-    """Let a set grow, roll and shrink, with a leader that dies after so many writes."""
+async def _run_scenario(after: int) -> Crashing:
+    """Grow, roll and shrink a set with a leader that crashes after a number of writes."""
     why = f"crash after write {after}"
     garden = Crashing(after)
     garden.put(make_parent())
     garden.put(make_set(replicas=2))
-    await garden.live(60, lambda: garden.is_settled(2, "1.35.1"))
-    assert garden.is_settled(2, "1.35.1"), why
+    await garden.live(60, lambda: garden.is_stable(2, "1.35.1"))
+    assert garden.is_stable(2, "1.35.1"), why
     spec = {"shootTemplate": {"spec": {"kubernetes": {"version": "1.35.2"}}}}
     await garden.change(ManagedSeedSet, "leaf", {"spec": {**spec, "replicas": 3}})
-    await garden.live(90, lambda: garden.is_settled(3, "1.35.2"))
-    assert garden.is_settled(3, "1.35.2"), why
+    await garden.live(90, lambda: garden.is_stable(3, "1.35.2"))
+    assert garden.is_stable(3, "1.35.2"), why
     await garden.change(ManagedSeedSet, "leaf", {"spec": {"replicas": 1}})
-    await garden.live(90, lambda: garden.is_settled(1, "1.35.2"))
-    assert garden.is_settled(1, "1.35.2"), why
+    await garden.live(90, lambda: garden.is_stable(1, "1.35.2"))
+    assert garden.is_stable(1, "1.35.2"), why
     return garden
 
 
@@ -130,11 +106,16 @@ def _check(garden: Crashing, after: int) -> None:
     why = f"crash after write {after}"
     created = [
         key.rpartition("-")[2]
-        for verb, kind, key in garden.api.writes
+        for verb, kind, key in garden.api.calls
         if verb == "apply" and kind == "Shoot"
     ]
-    # A crash between noting an ordinal and using it leaves a gap, never a second use.
+    # A crash between recording an ordinal and using it leaves a gap, never a second use.
     assert len({*created}) == 3, why
+    uids: dict[tuple[type[Object], str], set[str]] = {}
+    for model, key, body in garden.api.server.events:
+        if model in (Shoot, ManagedSeed, Seed) and body is not None:
+            uids.setdefault((model, key.name), set()).add(body["metadata"]["uid"])
+    assert {key: found for key, found in uids.items() if len(found) > 1} == {}, why
     assert len(garden.names(ControllerRevision)) == 2, why
     replicas = [name for name in garden.names(Shoot) if name.startswith("leaf-")]
     assert garden.names(ManagedSeed) == replicas, why
@@ -143,8 +124,8 @@ def _check(garden: Crashing, after: int) -> None:
     assert names.SCALE_IN not in left.metadata.annotations, why
 
 
-class Dying:
-    """A client that is cut off for ever after so many writes."""
+class CutOffClient:
+    """A client whose connection is cut after a number of writes."""
 
     def __init__(self, client: Client, after: int) -> None:
         self._client = client
@@ -175,7 +156,7 @@ class Dying:
 
 
 class Stage:
-    """A set on a server of the test's own."""
+    """A set with its own names on a server."""
 
     def __init__(self, server: Embedded | Kubernetes, client: Client) -> None:
         self.server = server
@@ -232,7 +213,7 @@ def _name(each: Draft) -> str:
 
 @pytest.fixture(params=["embedded", "real"] if IN_SOAK else ["embedded"])
 async def stage(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(played, "PACE", timedelta(0))
+    monkeypatch.setattr("webhook.dev.localprovider.shoots.OPERATION_DURATION", timedelta(0))
     if request.param == "real":
         require_parts("etcd", "kubernetes")
     kind = Embedded if request.param == "embedded" else Kubernetes
@@ -246,10 +227,10 @@ async def stage(request, tmp_path, monkeypatch):
 
 
 async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
-    """One set grows by one and rolls; each round another leader is cut off one write later."""
+    """Grow a set by one and roll it; each round cuts another leader off, one write later."""
     await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 1))
-    async with running(stage.server, PLAYED):
-        async with running(stage.server, OURS, OPTIONS):
+    async with running_controllers(stage.server, LOCAL_PROVIDER):
+        async with running_controllers(stage.server, OURS, OPTIONS):
             await stage.until("leaf", 1, "1.35.1", 120)
         after, version = 0, 1
         while True:
@@ -257,7 +238,7 @@ async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
             template = {"spec": {"kubernetes": {"version": f"1.35.{version}"}}}
             await stage.patch("leaf", {"replicas": after % 2 + 1, "shootTemplate": template})
             died = await _lead_until_cut_off(stage.server, after)
-            async with running(stage.server, OURS, OPTIONS):
+            async with running_controllers(stage.server, OURS, OPTIONS):
                 await stage.until("leaf", after % 2 + 1, f"1.35.{version}", 120)
             if not died:
                 break
@@ -267,21 +248,21 @@ async def test_a_leader_that_is_cut_off_after_every_write_is_replaced(stage):
 
 
 async def _lead_until_cut_off(server: Embedded | Kubernetes, after: int) -> bool:
-    dying: list[Dying] = []
+    dying: list[CutOffClient] = []
 
-    def cut_off(client: Client) -> Dying:
-        dying.append(Dying(client, after))
+    def cut_off(client: Client) -> CutOffClient:
+        dying.append(CutOffClient(client, after))
         return dying[-1]
 
-    async with running(server, OURS, OPTIONS, through=cut_off):
+    async with running_controllers(server, OURS, OPTIONS, through=cut_off):
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAD_SECONDS):
                 await dying[0].died.wait()
     return dying[0].died.is_set()
 
 
-class Births:
-    """Notes which objects are ever made, as anybody who watches sees them."""
+class CreationLog:
+    """Records every object that was ever created, from watches."""
 
     def __init__(self, cache: Cache) -> None:
         self.uids: dict[tuple[str, str], set[str]] = {}
@@ -293,7 +274,7 @@ class Births:
             self.uids.setdefault((type(new).__name__, new.name), set()).add(new.uid)
 
     def check(self, replicas: int) -> None:
-        """Nothing was made twice, and no more than so many replicas were ever made."""
+        """Check that nothing was created twice, and no more than a number of replicas."""
         twice = {key: uids for key, uids in self.uids.items() if len(uids) > 1}
         assert not twice, f"made twice: {twice}"
         shoots = [name for kind, name in self.uids if kind == "Shoot"]
@@ -301,14 +282,14 @@ class Births:
 
 
 class Pair:
-    """Two servers of ours: one leads, the other stands by."""
+    """Two servers of ours: one leads, the other is on standby."""
 
     def __init__(self, server: Embedded | Kubernetes, folder: Path) -> None:
         settings = folder / "settings.yaml"
         settings.write_text("seeds: {settle_seconds: 0.3}")
         flags = (*FLAGS, f"--config={settings}")
         self._replicas = [
-            Server(folder / name, server.kubeconfig, (free_port(), free_port()), *flags)
+            EspalierProcess(folder / name, server.kubeconfig, (free_port(), free_port()), *flags)
             for name in ("first", "second")
         ]
         self._starting: asyncio.Task[None] | None = None
@@ -319,14 +300,14 @@ class Pair:
         await standby.start()
 
     async def kill(self) -> None:
-        """Kill the one that leads; the other takes over while it starts again."""
+        """Kill the leader; the other takes over while it starts again."""
         await self.join()
         leader, standby = self._replicas
         await leader.kill()
         self._replicas = [standby, leader]
 
     def restart(self) -> None:
-        """Have the one that was killed come back and stand by; nobody waits for it."""
+        """Start the killed server again in the background."""
         self._starting = asyncio.create_task(self._replicas[1].start())
 
     async def join(self) -> None:
@@ -343,11 +324,11 @@ class Pair:
 
 
 async def test_kills_of_the_leader_and_restarts_of_the_api_lose_nothing(stage, tmp_path):
-    """The process that leads is killed again and again while a set scales and rolls."""
+    """The leader is killed again and again while a set scales and rolls."""
     server, pair = stage.server, Pair(stage.server, tmp_path)
     await stage.kubectl("apply", "--server-side", "-f", "-", input=make_set("leaf", 2))
-    async with running(server, PLAYED) as cache:
-        births, made = Births(cache), 2
+    async with running_controllers(server, LOCAL_PROVIDER) as cache:
+        creations, made = CreationLog(cache), 2
         try:
             await pair.start()
             await stage.until("leaf", 2, "1.35.1", 120)
@@ -362,7 +343,7 @@ async def test_kills_of_the_leader_and_restarts_of_the_api_lose_nothing(stage, t
                     await _restart(server.apiserver, crash=round_ % 2 == 1)
                 pair.restart()
                 await stage.until("leaf", replicas, version, 200)
-                births.check(made)
+                creations.check(made)
         finally:
             await pair.stop()
     shoots = sorted(_name(each) for each in await stage.list(Shoot))
@@ -372,7 +353,7 @@ async def test_kills_of_the_leader_and_restarts_of_the_api_lose_nothing(stage, t
 
 
 async def _restart(apiserver: Process, *, crash: bool) -> None:
-    """Restart the API server, by turns as an operator does and as the kernel does."""
+    """Restart the API server, in turn with SIGTERM and with SIGKILL."""
     if crash:
         await apiserver.kill()
     await apiserver.restart()

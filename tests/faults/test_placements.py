@@ -1,8 +1,9 @@
-"""Two replicas fill seeds with room for exactly as many shoots, whatever befalls the leader."""
+"""Two replicas fill seeds to their exact capacity, whatever happens to the leader."""
 
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -12,15 +13,15 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-from tests.landscapes import raw_shoot
-from tests.schedulers import Stage, connected, define_kinds
-from tests.waiting import eventually
+from tests.support.landscape_objects import raw_shoot
+from tests.support.scheduler import Stage, connected, define_kinds
+from tests.support.waits import eventually
 from webhook.api.core import Lease
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.cluster.errors import NotFoundError
+from webhook.dev.planes.ports import free_port
 from webhook.domain.options import Options
-from webhook.planes.ports import free_port
+from webhook.kube.meta import ObjectKey
 
 SOAK = bool(os.environ.get("ESPALIER_SOAK"))
 SHOOTS = 1_000 if SOAK else 100
@@ -30,15 +31,20 @@ PATIENCE = 600.0 if SOAK else 200.0
 
 pytestmark = pytest.mark.timeout(1500 if SOAK else 480)
 
+REFUSED = re.compile(
+    r"is assigned to seed|does not fit any more|has no room left|keeps changing, try again"
+)
+"""Why `bind` may refuse what a replica or another call has just placed, or what is full."""
+
 LEASE = kind_of_model(Lease)
 
 
 class Replica:
-    """`espalier serve` as a process of its own."""
+    """`espalier serve` as a process."""
 
     def __init__(self, server, namespace, folder):
         self.identity = f"replica-{uuid4().hex[:6]}"
-        self.port = free_port()
+        self.port, self.http_port = free_port(), free_port()
         self._server = server
         self._namespace = namespace
         self._log = folder / f"{self.identity}.log"
@@ -53,7 +59,7 @@ class Replica:
             "host": "127.0.0.1",
             "port": self.port,
             "http-host": "127.0.0.1",
-            "http-port": free_port(),
+            "http-port": self.http_port,
             "roles": "extender,controllers",
             "manage-webhooks": "false",
             "client-ca": access.ca_file,
@@ -67,6 +73,13 @@ class Replica:
             self.process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "webhook", "serve", *arguments, stdout=log, stderr=log
             )
+
+    async def is_ready(self):
+        try:
+            async with aiohttp.request("GET", f"http://127.0.0.1:{self.http_port}/readyz") as found:
+                return found.status == 200
+        except aiohttp.ClientError:
+            return False
 
     def signal(self, number):
         if self.process is not None and self.process.returncode is None:
@@ -122,12 +135,43 @@ async def leader(stage, replicas):
 async def has_leader(stage, replicas):
     try:
         return await leader(stage, replicas) is not None
-    except NotFoundError:  # nobody has led yet
+    except NotFoundError:  # no replica has led yet
         return False
 
 
-async def bind_at_random(stage, replicas, seeds, until):
-    """Ask both replicas to bind shoots wherever, as impatient schedulers would."""
+def is_for_bind(name):
+    """Return whether only `bind` places a shoot, because its scheduler is another one."""
+    return name.endswith("0")
+
+
+class Answers:
+    """What `bind` has answered: where it has bound shoots, and why it has not."""
+
+    def __init__(self):
+        self.bound = set()
+        self.errors: Counter[str] = Counter()
+        self.unanswered: Counter[Replica] = Counter()
+
+    def add(self, replica, shoot, seed, answer):
+        if answer is None:
+            self.unanswered[replica] += 1
+        elif answer["Error"]:
+            self.errors[answer["Error"]] += 1
+        else:
+            self.bound.add((shoot, seed))
+
+    def check(self, placements, struck):
+        """Check that what was bound is there, and that every other answer has a known reason."""
+        assert self.bound <= set(placements.items())
+        # Of what only `bind` places, it has answered all, but for the answers that were lost.
+        unheard = {name for name in placements if is_for_bind(name)} - dict(self.bound).keys()
+        assert len(unheard) <= self.unanswered.total()
+        assert not [each for each in self.errors if not REFUSED.search(each)]
+        assert set(self.unanswered) <= {struck}
+
+
+async def bind_at_random(stage, replicas, seeds, until, answers):
+    """Ask both replicas to bind shoots to any seed, as impatient schedulers do."""
     chance = Random(7)
     context = stage_context(replicas[0])
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
@@ -136,14 +180,15 @@ async def bind_at_random(stage, replicas, seeds, until):
             waiting = [name for name, seed in found.items() if not seed]
             for name in chance.sample(waiting, min(8, len(waiting))):
                 shoot = await stage.get(name)
+                seed = chance.choice(seeds)
                 body = {
                     "PodName": name,
                     "PodNamespace": stage.namespace,
                     "PodUID": shoot["metadata"]["uid"],
-                    "Node": chance.choice(seeds),
+                    "Node": stage.name(seed),
                 }
                 for replica in replicas:
-                    await _post(session, replica, body)
+                    answers.add(replica, name, seed, await _post(session, replica, body))
             await asyncio.sleep(0.2)
 
 
@@ -155,17 +200,19 @@ def stage_context(replica):
 
 
 async def _post(session, replica, body):
+    """Return the answer of bind; None if there is none: the replica is killed or frozen."""
     url = f"https://127.0.0.1:{replica.port}/scheduler/bind"
     try:
         limit = aiohttp.ClientTimeout(total=3)
         async with session.post(url, data=json.dumps(body), timeout=limit) as response:
-            await response.read()
+            assert response.status == 200, await response.text()
+            return json.loads(await response.text())
     except (aiohttp.ClientError, OSError, TimeoutError):
-        return  # killed, frozen or not up yet
+        return None
 
 
 async def watch_counts(stage, slots, until):
-    """Never is a seed over its capacity, whenever one looks."""
+    """Check all the time that no seed is over its capacity."""
     while not until():
         counts = Counter(seed for seed in (await stage.placements()).values() if seed)
         assert not [seed for seed, count in counts.items() if count > slots], counts
@@ -178,17 +225,15 @@ async def test_no_seed_is_overfilled(stage, replicas, blow):
     seeds = [stage.seed(f"seed-{index}", shoots=slots) for index in range(SEEDS)]
     await stage.create(*seeds)
     await eventually(lambda: has_leader(stage, replicas), 120)
+    for replica in replicas:
+        await eventually(replica.is_ready, 120)
     done = False
-    names = [seed["metadata"]["name"] for seed in seeds]
+    answers = Answers()
+    names = [f"seed-{index}" for index in range(SEEDS)]
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(watch_counts(stage, slots, lambda: done))
-        tasks.create_task(bind_at_random(stage, replicas, names, lambda: done))
-        await stage.create(
-            *(
-                raw_shoot(f"s{index:04}", namespace=stage.namespace, provider=stage.provider)
-                for index in range(SHOOTS)
-            )
-        )
+        tasks.create_task(bind_at_random(stage, replicas, names, lambda: done, answers))
+        await stage.create(*(make_shoot(stage, f"s{index:04}") for index in range(SHOOTS)))
         await eventually(lambda: _placed(stage, SHOOTS // 3), PATIENCE)
         struck = await leader(stage, replicas)
         assert struck is not None
@@ -200,8 +245,16 @@ async def test_no_seed_is_overfilled(stage, replicas, blow):
             struck.signal(signal.SIGCONT)
         await eventually(lambda: _placed(stage, SHOOTS), PATIENCE)
         done = True
-    counts = Counter((await stage.placements()).values())
-    assert set(counts.values()) == {slots}
+    placements = await stage.placements()
+    assert set(Counter(placements.values()).values()) == {slots}
+    answers.check(placements, struck)
+
+
+def make_shoot(stage, name):
+    scheduler = "another" if is_for_bind(name) else "default-scheduler"
+    return raw_shoot(
+        name, namespace=stage.namespace, provider=stage.provider, schedulerName=scheduler
+    )
 
 
 async def _placed(stage, count):

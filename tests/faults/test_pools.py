@@ -1,4 +1,4 @@
-"""Pools that roll while we are away, behind, killed or refused: bounds hold, and all ends well."""
+"""Pools that roll while our server is down, behind, killed or refused: the bounds hold."""
 
 import asyncio
 import os
@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from tests.behaviour.hooks import Object, allow, reviewed, serving
-from tests.faults.proxy import Call, Proxy, proxy
-from tests.fleets import Fleet, Site, site
-from tests.planes import require_parts
-from webhook.cli.dev.server import Server
+from tests.support.api_proxy import Call, Proxy, open_proxy
+from tests.support.control_planes import require_parts
+from tests.support.machine_pools import Fleet, Site, site
+from tests.support.scripted_webhooks import Object, allow, reviewed, serving
+from webhook.dev.server import EspalierProcess
 
 IN_SOAK = bool(os.environ.get("ESPALIER_SOAK"))
 KILLS = 200 if IN_SOAK else 3
@@ -25,7 +25,7 @@ PASSING = re.compile(rb"[0-9T:.-]{9,}Z?|[0-9]{3,}")
 ROLL_SECONDS = 300
 
 SHORT = ("--lease-duration=4", "--renew-deadline=3", "--retry-period=0.3")
-"""Whoever is killed is replaced soon."""
+"""Short, so that a killed server is replaced soon."""
 
 pytestmark = [
     pytest.mark.timeout(3600 if IN_SOAK else 900),
@@ -61,12 +61,12 @@ async def test_while_we_are_away_nothing_rolls_and_afterwards_it_goes_on(place: 
             mark = fleet.mark()
             await fleet.roll("p", "second")
             await fleet.until(
-                lambda: fleet.moment("p").surge == 1, ROLL_SECONDS, "the roll has begun"
+                lambda: fleet.pool_state("p").surge == 1, ROLL_SECONDS, "the roll has begun"
             )
             await server.kill()
             before = await _at_rest(fleet)
             await asyncio.sleep(AWAY_SECONDS)
-            assert fleet.moment("p").sizes == before, "sets changed while nobody counted"
+            assert fleet.pool_state("p").sizes == before, "sets changed while nobody counted"
             await fleet.scale("p", 0, 3)  # MachineDeployments can be written all the same
             await server.start()
             await fleet.until(
@@ -80,11 +80,11 @@ async def test_while_we_are_away_nothing_rolls_and_afterwards_it_goes_on(place: 
 
 
 async def _at_rest(fleet: Fleet) -> dict[str, dict[str, int]]:
-    """Give the sizes of sets once what was admitted before has come."""
+    """Return the sizes of sets once everything admitted before has arrived."""
     while True:
-        before = fleet.moment("p").sizes
+        before = fleet.pool_state("p").sizes
         await asyncio.sleep(2)
-        if fleet.moment("p").sizes == before:
+        if fleet.pool_state("p").sizes == before:
             return before
 
 
@@ -128,8 +128,8 @@ async def test_every_second_write_of_a_set_fails_after_its_admission(
 
 
 @asynccontextmanager
-async def spread(servers: list[Server]) -> AsyncIterator[int]:
-    """Spread connections over servers in turn, as a Service would; give the port."""
+async def spread(servers: list[EspalierProcess]) -> AsyncIterator[int]:
+    """Spread connections over servers in turn, as a Service does; return the port."""
     turns = count()
     open_writers: set[asyncio.StreamWriter] = set()
 
@@ -165,13 +165,13 @@ async def spread(servers: list[Server]) -> AsyncIterator[int]:
 
 
 async def test_two_servers_of_which_one_hears_nothing_for_a_while(place: Site) -> None:
-    async with proxy(place.server, place.folder, "held") as way:
-        # The port that both advertise is known only once somebody listens on it.
-        servers: list[Server] = []
+    async with open_proxy(place.server, place.folder, "held") as proxy:
+        # The port that both advertise is known only once a server listens on it.
+        servers: list[EspalierProcess] = []
         async with spread(servers) as port:
             url = f"--advertise-url=https://127.0.0.1:{port}"
             first = place.espalier("first", url)
-            second = place.espalier("second", url, kubeconfig=way.kubeconfig)
+            second = place.espalier("second", url, kubeconfig=proxy.kubeconfig)
             servers += [first, second]
             await asyncio.gather(first.start(), second.start())
             try:
@@ -179,32 +179,32 @@ async def test_two_servers_of_which_one_hears_nothing_for_a_while(place: Site) -
                     await fleet.pool("p", (2, 1, 1))
                     mark = fleet.mark()
                     async with asyncio.TaskGroup() as tasks:
-                        holding = tasks.create_task(_hold_now_and_then(way))
+                        holding = tasks.create_task(_hold_now_and_then(proxy))
                         await roll(fleet, "p", 4)
                         holding.cancel()
                     check(fleet, mark, "p", surge=1)
             finally:
-                way.resume()
+                proxy.resume()
                 await asyncio.gather(first.stop(), second.stop())
 
 
-async def _hold_now_and_then(way: Proxy) -> None:
+async def _hold_now_and_then(proxy: Proxy) -> None:
     while True:
-        way.hold_watches()
+        proxy.hold_watches()
         await asyncio.sleep(HELD_SECONDS)
-        way.release_watches()
+        proxy.release_watches()
         await asyncio.sleep(1)
 
 
 async def test_a_kill_after_every_write_of_a_roll_loses_and_passes_nothing(place: Site) -> None:
-    """Each write kills once, however often it is tried again: taking a permit is one, too."""
-    async with proxy(place.server, place.folder, "killed") as way:
-        server = place.espalier("killed", *SHORT, kubeconfig=way.kubeconfig)
+    """Each write kills once, however often it is retried; taking a permit is a write, too."""
+    async with open_proxy(place.server, place.folder, "killed") as proxy:
+        server = place.espalier("killed", *SHORT, kubeconfig=proxy.kubeconfig)
         await server.start()
         try:
             async with place.fleet("killed") as fleet:
                 await fleet.pool("p", (1, 1, 1), bounds=(3, 6))
-                mark, writes = fleet.mark(), _Writes(way, fleet)
+                mark, writes = fleet.mark(), _Writes(proxy, fleet)
                 await fleet.roll("p", "second")
                 await fleet.raise_to("p", 0, 2)
                 kills = 0
@@ -225,19 +225,19 @@ async def test_a_kill_after_every_write_of_a_roll_loses_and_passes_nothing(place
 
 
 class _Writes:
-    """The writes of a server about pools, each told once however often it is tried again."""
+    """The writes of a server about pools, each once however often it is retried."""
 
-    def __init__(self, way: Proxy, fleet: Fleet) -> None:
-        self._way = way
+    def __init__(self, proxy: Proxy, fleet: Fleet) -> None:
+        self._proxy = proxy
         self._fleet = fleet
-        self._seen = len(way.calls)
+        self._seen = len(proxy.calls)
         self.known: set[bytes] = set()
 
     async def next(self) -> bool:
-        """Wait for a write that was never seen before; False if the roll has ended."""
+        """Wait for a write that was not seen before; False if the roll has ended."""
         async with asyncio.timeout(ROLL_SECONDS):
             while not self._fleet.has_rolled("p", "second", 4):
-                calls = self._way.calls[self._seen :]
+                calls = self._proxy.calls[self._seen :]
                 self._seen += len(calls)
                 if new := {*map(_write_of, calls)} - {b""} - self.known:
                     self.known |= new
@@ -247,7 +247,7 @@ class _Writes:
 
 
 def _write_of(call: Call) -> bytes:
-    """Say what a call writes about pools, without the times and versions in it; often nothing."""
+    """Describe a write about pools without its times and versions; empty for other calls."""
     about = "machine" in call.path or b"espalier-pool" in call.path.encode() + call.body
     if not call.writes or not about:
         return b""

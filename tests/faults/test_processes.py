@@ -1,10 +1,11 @@
-"""`espalier serve` as a process: from its start to its end, split by roles, and not starting."""
+"""`espalier serve` as a process: from start to end, split by roles, and with bad settings."""
 
 import asyncio
 import json
 import socket
 import ssl
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,19 +15,20 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-from tests.builders import make_cloud_profile, make_shoot
-from tests.faults.callers import REVIEW
 from tests.faults.conftest import CRDS
-from tests.faults.registered import until_registered
-from tests.faults.replicas import ROOT, Replica, running
-from tests.waiting import eventually
+from tests.faults.webhook_registration import until_registered
+from tests.support.builders import make_cloud_profile, make_shoot
+from tests.support.review_load import REVIEW
+from tests.support.server_processes import ROOT, Replica, running
+from tests.support.waits import eventually
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.core import Lease
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.cluster.client import Client
 from webhook.cluster.errors import AlreadyExistsError
-from webhook.planes.ports import free_port
+from webhook.dev.planes.ports import free_port
+from webhook.kube.meta import ObjectKey
 from webhook.tls.authority import Authority, KeyPair
 from webhook.tls.bundle import Bundle, write_directory
 from webhook.tls.serving import as_file
@@ -44,7 +46,7 @@ async def scrape(replica: Replica, session: aiohttp.ClientSession) -> dict[str, 
 
 
 async def test_a_server_from_its_start_to_its_end(garden, api, tmp_path) -> None:
-    namespace, port = f"story-{uuid4().hex[:8]}", free_port()
+    namespace, port = f"test-{uuid4().hex[:8]}", free_port()
     await garden.kubectl("delete", "crd", TORTOISES)
     flags = ("--namespace", namespace, "--drain-quiet", "0", "--manage-webhooks", "true")
     here = ("--port", str(port), "--advertise-url", f"https://127.0.0.1:{port}")
@@ -52,7 +54,7 @@ async def test_a_server_from_its_start_to_its_end(garden, api, tmp_path) -> None
     served = f'espalier_cache_served{{kind="{TORTOISES}"}}'
     async with running(replica), aiohttp.ClientSession() as session:
         await replica.until_ready()
-        line = await replica.logged("kind is not served; what needs it is off")
+        line = await replica.logged("kind is not served, features that need it are off")
         assert line["kind"] == "Tortoise"
         assert (await scrape(replica, session))[served] == 0
         await garden.kubectl("apply", "--server-side", "-f", str(CRDS / f"{TORTOISES}.yaml"))
@@ -63,29 +65,8 @@ async def test_a_server_from_its_start_to_its_end(garden, api, tmp_path) -> None
 
         await eventually(is_served)
         await until_registered(api)
-        with suppress(AlreadyExistsError):
-            await api.create(kind_of_model(CloudProfile), ObjectKey("", ""), make_cloud_profile())
-        shoot = make_shoot("good", "default")
-        key, dry = ObjectKey("default", ""), {"dryRun": "All"}
-
-        async def is_filled_in() -> bool:
-            """The API server heeds one of the two configurations a moment before the other."""
-            created = await api.create(kind_of_model(Shoot), key, shoot, query=dry)
-            return bool(created["spec"].get("purpose") == "evaluation")
-
-        await eventually(is_filled_in)
-
-        found = await scrape(replica, session)
-        refused = 'allowed="false",code="422",kind="Shoot",operation="CREATE",path="/validate"'
-        assert found[f"espalier_admission_decisions_total{{{refused}}}"] >= 1
-        assert found['espalier_requests_total{code="200",path="/mutate"}'] >= 1
-        familiar = 'controller_runtime_webhook_requests_total{code="200",webhook="/validate"}'
-        assert found[familiar] >= 1
-        assert found["espalier_leader"] == 1
-        assert (
-            found['espalier_cert_not_after_seconds{which="leaf"}'] > datetime.now(UTC).timestamp()
-        )
-        assert found["espalier_loop_lag_seconds_count"] > 0
+        await _check_defaulting(api)
+        _check_metrics(await scrape(replica, session))
         async with session.get(f"http://127.0.0.1:{replica.http_port}/healthz") as answer:
             assert (answer.status, await answer.text()) == (200, "ok")
         lease = ObjectKey(namespace, "espalier")
@@ -95,6 +76,31 @@ async def test_a_server_from_its_start_to_its_end(garden, api, tmp_path) -> None
     left = await api.get(kind_of_model(Lease), lease)
     assert not left["spec"].get("holderIdentity"), "the lease is released"
     assert replica.lines()[-1]["message"] == "stopped"
+
+
+async def _check_defaulting(api: Client) -> None:
+    with suppress(AlreadyExistsError):
+        await api.create(kind_of_model(CloudProfile), ObjectKey("", ""), make_cloud_profile())
+    shoot = make_shoot("good", "default")
+    key, dry = ObjectKey("default", ""), {"dryRun": "All"}
+
+    async def is_filled_in() -> bool:
+        """The API server uses one of the two configurations a moment before the other."""
+        created = await api.create(kind_of_model(Shoot), key, shoot, query=dry)
+        return bool(created["spec"].get("purpose") == "evaluation")
+
+    await eventually(is_filled_in)
+
+
+def _check_metrics(found: Mapping[str, float]) -> None:
+    refused = 'allowed="false",code="422",kind="Shoot",operation="CREATE",path="/validate"'
+    assert found[f"espalier_admission_decisions_total{{{refused}}}"] >= 1
+    assert found['espalier_requests_total{code="200",path="/mutate"}'] >= 1
+    standard = 'controller_runtime_webhook_requests_total{code="200",webhook="/validate"}'
+    assert found[standard] >= 1
+    assert found["espalier_leader"] == 1
+    assert found['espalier_cert_not_after_seconds{which="leaf"}'] > datetime.now(UTC).timestamp()
+    assert found["espalier_loop_lag_seconds_count"] > 0
 
 
 PATHS = ("/validate", "/mutate", "/scheduler/filter")
@@ -113,7 +119,7 @@ async def test_roles_split_a_server_and_reviews_may_need_a_certificate(garden, t
     ]
     known, unknown = clients.sign_client("api-server", now), others.sign_client("mallory", now)
 
-    async def ask(replica: Replica, pair: KeyPair | None = None) -> list[int]:
+    async def status_codes(replica: Replica, pair: KeyPair | None = None) -> list[int]:
         statuses = []
         async with aiohttp.ClientSession() as session:
             for path in PATHS:
@@ -124,12 +130,12 @@ async def test_roles_split_a_server_and_reviews_may_need_a_certificate(garden, t
 
     async with running(*replicas), aiohttp.ClientSession() as session:
         await asyncio.gather(*(replica.until_ready() for replica in replicas))
-        assert await ask(admission) == [401, 401, 404]
-        assert await ask(admission, known) == [200, 200, 404]
+        assert await status_codes(admission) == [401, 401, 404]
+        assert await status_codes(admission, known) == [200, 200, 404]
         with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
-            await ask(admission, unknown)
-        assert await ask(extender) == [404, 404, 200]
-        assert await ask(controllers) == [404, 404, 404]
+            await status_codes(admission, unknown)
+        assert await status_codes(extender) == [404, 404, 200]
+        assert await status_codes(controllers) == [404, 404, 404]
         await controllers.logged("started leading")
         leads = [(await scrape(replica, session))["espalier_leader"] for replica in replicas]
         assert leads == [0, 0, 1]
@@ -137,7 +143,7 @@ async def test_roles_split_a_server_and_reviews_may_need_a_certificate(garden, t
 
 
 def trusting(pair: KeyPair | None) -> ssl.SSLContext:
-    """Trust any server, and show a certificate if there is one."""
+    """Return a context that trusts any server, with a client certificate if there is one."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if pair is not None:
@@ -147,7 +153,7 @@ def trusting(pair: KeyPair | None) -> ssl.SSLContext:
 
 
 def unreadable(directory: Path) -> dict[str, tuple[dict[str, Any], str]]:
-    """What is wrong with a start, and what is said about it."""
+    """A fault at start, and the message about it."""
     now = datetime.now(UTC)
     authority = Authority.create("ours", now)
     one, two = (authority.sign_server(["localhost"], now) for _ in "ab")
@@ -168,17 +174,17 @@ def unreadable(directory: Path) -> dict[str, tuple[dict[str, Any], str]]:
             "name a working kubeconfig",
         ),
         "no server": ({"kubeconfig": directory / "nowhere"}, "check --kubeconfig"),
-        "a port in use": ({"port": 0}, "choose others with --port"),
+        "a port in use": ({"port": 0}, "choose another: --port"),
         "a torn pair": ({"certificate-directory": directory / "torn"}, "does not belong to"),
         "a broken authority": ({"admission-client-ca": directory / "garbage"}, "no readable"),
     }
 
 
-async def test_what_cannot_begin_says_so_in_one_line(embedded_server, tmp_path) -> None:
+async def test_a_failed_start_is_reported_in_one_line(embedded_server, tmp_path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         taken = busy.getsockname()[1]
 
-        async def start(name: str, flags: dict[str, Any], said: str) -> None:
+        async def start(name: str, flags: dict[str, Any], message: str) -> None:
             given = {"kubeconfig": embedded_server.kubeconfig, "port": 0, "http-port": 0} | flags
             given |= {"host": "127.0.0.1", "http-host": "127.0.0.1"}
             if name == "a port in use":
@@ -194,8 +200,8 @@ async def test_what_cannot_begin_says_so_in_one_line(embedded_server, tmp_path) 
             lines = err.decode().splitlines()
             assert (process.returncode, out, len(lines)) == (2, b"", 1), (name, out, err)
             assert lines[0].startswith("espalier serve: "), name
-            assert said in lines[0], (name, lines)
+            assert message in lines[0], (name, lines)
 
         async with asyncio.TaskGroup() as group:
-            for name, (flags, said) in unreadable(tmp_path).items():
-                group.create_task(start(name, flags, said))
+            for name, (flags, message) in unreadable(tmp_path).items():
+                group.create_task(start(name, flags, message))

@@ -1,7 +1,7 @@
-"""What a reflector must survive, before a real API server: refusals, noise, silence, lost history.
+"""Faults that a reflector survives: refusals, noise, silence, lost history.
 
-The same faults are played without a server in tests/unit/cluster; here everything that is not
-the fault itself is said by kube-apiserver or by the embedded one.
+The same faults run without a server in tests/unit/cluster; here everything except the fault itself
+comes from kube-apiserver or from the embedded server.
 """
 
 import asyncio
@@ -15,7 +15,18 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.behaviour.following import (
+from tests.faults.interfering_proxy import lists, open_interfering_proxy, streams, watches
+from tests.support.scripted_server import (
+    Handler,
+    bookmark,
+    event,
+    fail,
+    respond_text,
+    status,
+    stream,
+)
+from tests.support.waits import eventually
+from tests.support.widgets import (
     DEFINITIONS,
     Widget,
     define,
@@ -27,22 +38,19 @@ from tests.behaviour.following import (
     uninstall,
     until_served,
 )
-from tests.faults.meddling import lists, meddling, streams, watches
-from tests.scripted import Act, bookmark, event, fail, say, status, stream
-from tests.waiting import eventually
 from webhook.api.core import APIService, ConfigMap, Namespace
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import ObjectKey
-from webhook.api.versions import covers
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.errors import ApiError, NotFoundError
-from webhook.cluster.pacing import Timing
+from webhook.cluster.pacing import WatchTiming
 from webhook.cluster.requests import Selection
+from webhook.kube.meta import ObjectKey
+from webhook.kube.resource_versions import covers
 
 CONFIG_MAP, SERVICES = kind_of_model(ConfigMap), kind_of_model(APIService)
-PROMPT = Timing(chance=lambda: 0.0)
-"""No jitter: what is waited for is waited for as shortly as may be."""
+PROMPT = WatchTiming(chance=lambda: 0.0)
+"""No jitter, and the shortest waits."""
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -67,7 +75,7 @@ async def kind(client) -> AsyncIterator[Kind]:
 
 
 def names(cache: Cache) -> set[str]:
-    return {widget.name for widget in cache.memory.store(Widget).list()}
+    return {widget.name for widget in cache.state.store(Widget).list()}
 
 
 async def create(client: Client, kind: Kind, name: str) -> None:
@@ -83,7 +91,7 @@ def restarts(cache: Cache) -> dict[str, int]:
     return {**found.restarts}
 
 
-REFUSALS: dict[str, Act] = {
+REFUSALS: dict[str, Handler] = {
     "by a server with the feature off": fail(422, "Invalid", "sendInitialEvents is forbidden"),
     "as a bad request": fail(400, "BadRequest"),
     "by an ERROR event": stream(event("ERROR", status(400, "BadRequest"))),
@@ -94,27 +102,27 @@ REFUSALS: dict[str, Act] = {
 async def test_a_stream_that_is_refused_is_read_in_pages(server, client, kind) -> None:
     await create(client, kind, "oak")
     for number, (name, refusal) in enumerate(REFUSALS.items()):
-        async with meddling(server) as (way, meddled):
-            way.meddle(streams, refusal)
-            async with following(meddled, kind, timing=PROMPT) as cache:
+        async with open_interfering_proxy(server) as (proxy, interfered):
+            proxy.answer_next(streams, refusal)
+            async with following(interfered, kind, timing=PROMPT) as cache:
                 assert names(cache) >= {"oak"}, name
-                (listed,) = filter(lists, way.asked)
+                (listed,) = filter(lists, proxy.requests)
                 assert listed.query == {"limit": "250"}, "and no resourceVersion"
                 await create(client, kind, f"elm-{number}")
                 await eventually(partial(shows, cache, f"elm-{number}"))
-                assert [asked.streams for asked in way.asked] == [True, False, False]
+                assert [request.streams for request in proxy.requests] == [True, False, False]
 
 
-FAULTS: dict[str, tuple[Act, str]] = {
+FAULTS: dict[str, tuple[Handler, str]] = {
     "429": (fail(429, "TooManyRequests", headers={"Retry-After": "1"}), "throttled"),
     "429 as an event": (stream(event("ERROR", status(429, "TooManyRequests"))), "throttled"),
     "500": (fail(500, "InternalError"), "error"),
     "503 of an aggregated API": (fail(503, "ServiceUnavailable"), "error"),
-    "a login page": (say("<html>sign in</html>"), "unreadable"),
-    "a proxy's 502": (say("<html>bad gateway</html>", status=502), "unreadable"),
-    "a proxy's 404": (say("<html>not here</html>", status=404), "unreadable"),
-    "plain text": (say("no healthy upstream", "text/plain", 503), "unreadable"),
-    "plain text that looks well": (say("ok", "text/plain"), "unreadable"),
+    "a login page": (respond_text("<html>sign in</html>"), "unreadable"),
+    "a proxy's 502": (respond_text("<html>bad gateway</html>", status=502), "unreadable"),
+    "a proxy's 404": (respond_text("<html>not here</html>", status=404), "unreadable"),
+    "plain text": (respond_text("no healthy upstream", "text/plain", 503), "unreadable"),
+    "plain text that looks well": (respond_text("ok", "text/plain"), "unreadable"),
     "a page in the stream": (stream("<html>bad gateway</html>\n"), "unreadable"),
     "a connection that breaks": (stream(cut=True), "unreachable"),
     "half an event": (stream('{"type":"ADDED","object":{"meta', cut=True), "unreachable"),
@@ -124,20 +132,20 @@ FAULTS: dict[str, tuple[Act, str]] = {
 async def test_whatever_meets_a_watch_it_resumes_without_a_list(server, client, kind) -> None:
     await create(client, kind, "oak")
 
-    async def survive(number: int, name: str, fault: Act, reason: str) -> None:
+    async def survive(number: int, name: str, fault: Handler, reason: str) -> None:
         async with (
-            meddling(server) as (way, meddled),
-            following(meddled, kind, timing=PROMPT) as cache,
+            open_interfering_proxy(server) as (proxy, interfered),
+            following(interfered, kind, timing=PROMPT) as cache,
         ):
-            before = len(way.asked)
-            way.meddle(watches, fault)
-            way.cut()
-            await eventually(lambda: way.is_done)
+            before = len(proxy.requests)
+            proxy.answer_next(watches, fault)
+            proxy.cut()
+            await eventually(lambda: proxy.is_done)
             await create(client, kind, f"elm-{number}")
             await eventually(partial(shows, cache, f"elm-{number}"))
-            after = way.asked[before:]
-            assert all(asked.watches for asked in after), name
-            assert {asked.query["resourceVersion"] for asked in after[:2]} == {
+            after = proxy.requests[before:]
+            assert all(request.watches for request in after), name
+            assert {request.query["resourceVersion"] for request in after[:2]} == {
                 after[0].query["resourceVersion"]
             }, name
             assert restarts(cache).get(reason, 0) >= 1, name
@@ -147,17 +155,17 @@ async def test_whatever_meets_a_watch_it_resumes_without_a_list(server, client, 
             group.create_task(survive(number, name, fault, reason))
 
 
-@pytest.mark.parametrize("server", ["real"], indirect=True)  # it is we who wait, not the server
+@pytest.mark.parametrize("server", ["real"], indirect=True)  # the client waits, not the server
 async def test_failures_in_a_row_are_waited_for_longer_each_time(server, kind) -> None:
     async with (
-        meddling(server) as (way, meddled),
-        following(meddled, kind, timing=PROMPT),
+        open_interfering_proxy(server) as (proxy, interfered),
+        following(interfered, kind, timing=PROMPT),
     ):
-        way.meddle(watches, *[fail(503, "ServiceUnavailable")] * 2)
-        before = len(way.asked)
-        way.cut()
-        await eventually(lambda: len(way.asked) >= before + 3)
-        times = [asked.at for asked in way.asked[before:]]
+        proxy.answer_next(watches, *[fail(503, "ServiceUnavailable")] * 2)
+        before = len(proxy.requests)
+        proxy.cut()
+        await eventually(lambda: len(proxy.requests) >= before + 3)
+        times = [request.at for request in proxy.requests[before:]]
         waits = [late - early for early, late in pairwise(times)]
         # The cut itself was the first failure, so these are the second and the third.
         for wait, least in zip(waits, (1.6, 3.2), strict=False):
@@ -167,17 +175,17 @@ async def test_failures_in_a_row_are_waited_for_longer_each_time(server, kind) -
 async def test_a_silent_watch_is_replaced_and_then_so_is_the_list(server, client, kind) -> None:
     await create(client, kind, "oak")
     async with (
-        meddling(server) as (way, meddled),
-        following(meddled, kind, timing=replace(PROMPT, idle=1.0)) as cache,
+        open_interfering_proxy(server) as (proxy, interfered),
+        following(interfered, kind, timing=replace(PROMPT, idle=1.0)) as cache,
     ):
-        before = len(way.asked)
-        way.meddle(watches, stream(hang=True), stream(hang=True))
-        way.cut()
-        await eventually(lambda: len(way.asked) > before)
+        before = len(proxy.requests)
+        proxy.answer_next(watches, stream(hang=True), stream(hang=True))
+        proxy.cut()
+        await eventually(lambda: len(proxy.requests) > before)
         await client.delete(kind, ObjectKey("default", "oak"))
-        await eventually(lambda: way.is_done)
+        await eventually(lambda: proxy.is_done)
         await eventually(lambda: names(cache) == set())
-        first, second, third = way.asked[before : before + 3]
+        first, second, third = proxy.requests[before : before + 3]
         assert (first.watches, second.watches, third.streams) == (True, True, True)
         assert first.query["resourceVersion"] == second.query["resourceVersion"]
         assert restarts(cache)["silent"] >= 2
@@ -192,49 +200,49 @@ async def test_a_watch_that_never_ends_counts_as_hung(server, client, kind) -> N
             await response.write(line)
             await asyncio.sleep(0.1)
 
-    async with meddling(server) as (way, meddled):
+    async with open_interfering_proxy(server) as (proxy, interfered):
         timing = replace(PROMPT, shortest_watch=1, longest_watch=1, grace=0.5, short_watch=0.1)
-        async with following(meddled, kind, timing=timing) as cache:
-            way.meddle(watches, drip)
-            await eventually(lambda: way.is_done)
+        async with following(interfered, kind, timing=timing) as cache:
+            proxy.answer_next(watches, drip)
+            await eventually(lambda: proxy.is_done)
             await create(client, kind, "oak")
             await eventually(lambda: names(cache) == {"oak"})
             assert restarts(cache)["silent"] >= 1
 
 
 async def test_lost_history_is_a_list_that_replaces_everything(request, server, client, kind):
-    told: list[tuple[str, bool]] = []
+    reported: list[tuple[str, bool]] = []
     for name in ("oak", "elm"):
         await create(client, kind, name)
     written = asyncio.Event()
     is_real = request.node.callspec.params["server"] == "real"
-    async with meddling(server) as (way, meddled):
+    async with open_interfering_proxy(server) as (proxy, interfered):
 
-        async def gone(asked: web.Request) -> web.StreamResponse:
-            """Ask for a version that etcd has long forgotten: the server itself says 410."""
+        async def gone(request: web.Request) -> web.StreamResponse:
+            """Watch from a version that etcd has compacted: the server itself answers 410."""
             await written.wait()
             if is_real:
-                return await way.forward(asked, {**asked.query, "resourceVersion": "1"})
-            # The embedded server forgets nothing that young: its answer is put into its mouth.
-            return await stream(event("ERROR", status(410, "Expired")))(asked)
+                return await proxy.forward(request, {**request.query, "resourceVersion": "1"})
+            # The embedded server keeps all of its recent history, so the response is scripted.
+            return await stream(event("ERROR", status(410, "Expired")))(request)
 
-        async with following(meddled, kind, timing=PROMPT) as cache:
+        async with following(interfered, kind, timing=PROMPT) as cache:
             cache.add_listener(
                 Widget,
-                lambda old, new: told.append(((new or old or Widget()).name, new is not None)),
+                lambda old, new: reported.append(((new or old or Widget()).name, new is not None)),
                 replay=False,
             )
             seen: list[set[str]] = []
             cache.on_change = lambda: seen.append(names(cache))
-            before = len(way.asked)
-            way.meddle(watches, fail(503, "ServiceUnavailable"), gone)
-            way.cut()
-            await eventually(lambda: len(way.asked) > before)
+            before = len(proxy.requests)
+            proxy.answer_next(watches, fail(503, "ServiceUnavailable"), gone)
+            proxy.cut()
+            await eventually(lambda: len(proxy.requests) > before)
             await client.delete(kind, ObjectKey("default", "oak"))
             await create(client, kind, "ash")
             written.set()
             await eventually(lambda: names(cache) == {"elm", "ash"})
-            assert sorted(told) == [("ash", True), ("oak", False)]
+            assert sorted(reported) == [("ash", True), ("oak", False)]
             assert {frozenset(each) for each in seen} <= {
                 frozenset({"oak", "elm"}),
                 frozenset({"elm", "ash"}),
@@ -245,19 +253,19 @@ async def test_lost_history_is_a_list_that_replaces_everything(request, server, 
 
 
 async def test_a_bookmark_is_where_the_next_watch_begins(server, client, kind) -> None:
-    async with meddling(server) as (way, meddled):
+    async with open_interfering_proxy(server) as (proxy, interfered):
         timing = replace(PROMPT, shortest_watch=4, longest_watch=4)
-        async with following(meddled, kind, timing=timing) as cache:
-            began = len(way.asked)
+        async with following(interfered, kind, timing=timing) as cache:
+            began = len(proxy.requests)
             note = await client.create(
                 CONFIG_MAP, ObjectKey("default", ""), {"metadata": {"generateName": "note-"}}
             )
-            await meddled.page(Selection(kind))  # makes the server notice that time went on
+            await interfered.page(Selection(kind))  # makes the server send a bookmark
             version = note["metadata"]["resourceVersion"]
             await eventually(
                 lambda: any(
-                    asked.watches and covers(asked.query["resourceVersion"], version)
-                    for asked in way.asked[began:]
+                    request.watches and covers(request.query["resourceVersion"], version)
+                    for request in proxy.requests[began:]
                 )
             )
             assert {*restarts(cache)} == {"ended"}
@@ -276,12 +284,12 @@ async def test_a_kind_is_asked_for_in_exactly_its_version(server, client) -> Non
     await client.create(DEFINITIONS, ObjectKey("", ""), definition)
     await until_served(client, kind)
     async with (
-        meddling(server) as (way, meddled),
-        following(meddled, kind, timing=PROMPT) as cache,
+        open_interfering_proxy(server) as (proxy, interfered),
+        following(interfered, kind, timing=PROMPT) as cache,
     ):
         await create(client, replace(kind, version="v2"), "oak")
         await eventually(lambda: names(cache) == {"oak"})
-        assert {asked.path for asked in way.asked} == {f"/apis/{kind.group}/v1/widgets"}
+        assert {request.path for request in proxy.requests} == {f"/apis/{kind.group}/v1/widgets"}
         raw = cache.snapshot().raw(Widget, ObjectKey("default", "oak"))
         assert raw is not None
         assert raw["apiVersion"] == f"{kind.group}/v1"
@@ -289,7 +297,7 @@ async def test_a_kind_is_asked_for_in_exactly_its_version(server, client) -> Non
 
 
 async def _is_routed(client: Client, kind: Kind) -> bool:
-    """Tell whether requests for a kind go to its aggregated API, where nobody is."""
+    """Return whether requests for a kind go to its aggregated API, which has no server."""
     try:
         await client.page(Selection(kind))
     except NotFoundError:

@@ -1,12 +1,12 @@
-"""Rolls of Gardener's sets while processes die and people edit the replicas."""
+"""Rollouts of Gardener's sets while processes die and users edit the replicas."""
 
 import asyncio
 
 import pytest
 
-from tests.gardening import make_set, ready_seed, unique
-from tests.rolled_sets import Set, most_in_flight, updates
-from tests.waiting import eventually
+from tests.support.garden_cluster import make_set, ready_seed, unique
+from tests.support.gardener_sets import SeedSet, most_in_flight, updates
+from tests.support.waits import eventually
 from webhook.api import names
 
 pytestmark = pytest.mark.timeout(240)
@@ -15,12 +15,12 @@ EDITS = range(3, 9)
 
 
 async def test_a_roll_survives_the_deaths_of_espalier_and_gardener_and_edits_survive_the_roll(
-    beside,
+    gardener,
 ):
     name, parent = unique("m"), unique("seed-")
-    await ready_seed(beside, parent)
-    found = Set(beside, name)
-    await beside.kubectl(
+    await ready_seed(gardener, parent)
+    found = SeedSet(gardener, name)
+    await gardener.kubectl(
         "create", "-f", "-", input=make_set(name, parent, 2, **{names.ROLLOUT: "true"})
     )
     await found.ready(2)
@@ -29,16 +29,16 @@ async def test_a_roll_survives_the_deaths_of_espalier_and_gardener_and_edits_sur
     async with found.watched() as seen:
         await found.label("one")
         await eventually(lambda: updates(seen) == [("1", "one")])
-        await beside.server.kill()
-        await beside.server.start()
+        await gardener.server.kill()
+        await gardener.server.start()
         second = await found.rolled(first["currentRevision"])
     assert updates(seen) == [("1", "one"), ("0", "one")]
     assert most_in_flight(seen) == 1
 
     await found.label("two")
     await eventually(lambda: _has(found, 1, "two"))
-    await beside.plane.gardener_apiserver.kill()
-    await beside.plane.gardener_apiserver.start()
+    await gardener.plane.gardener_apiserver.kill()
+    await gardener.plane.gardener_apiserver.start()
     third = await found.rolled(second["currentRevision"])
     assert await _has(found, 0, "two")
 
@@ -51,12 +51,12 @@ async def test_a_roll_survives_the_deaths_of_espalier_and_gardener_and_edits_sur
         assert (pool["maximum"], pool["labels"]) == (EDITS[-1], {"rolled": "three"})
 
 
-async def _has(found: Set, ordinal: int, value: str) -> bool:
+async def _has(found: SeedSet, ordinal: int, value: str) -> bool:
     return await found.labels(ordinal) == {"rolled": value}
 
 
-async def _edit(found: Set) -> None:
-    """Change by hand, again and again, a field of the very list that is rolled."""
+async def _edit(found: SeedSet) -> None:
+    """Change a field of the list that is rolled by hand, again and again."""
     for maximum in EDITS:
         change = {"op": "replace", "path": "/spec/provider/workers/0/maximum", "value": maximum}
         for ordinal in range(2):

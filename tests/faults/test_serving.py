@@ -1,6 +1,6 @@
-"""A whole server before whole API servers: what it serves, says and refuses when parts are lost.
+"""A whole server before real API servers: its responses when parts are lost.
 
-Time runs ten times faster for the server than for everybody else, so that its minutes pass.
+The clock of the server runs ten times faster than real time, so that its minutes pass.
 """
 
 import os
@@ -19,26 +19,26 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tests.builders import make_shoot
-from tests.faults.meddling import Meddler, meddling
-from tests.faults.registered import BAD, until_registered
-from tests.faults.witness import Witness, witnessing
-from tests.mounts import Mount
-from tests.reviews import make_review
-from tests.scripted import fail
-from tests.swift import Served, SwiftClock, serving
-from tests.waiting import eventually
+from tests.faults.certificate_watcher import CertificateWatcher, watching_certificates
+from tests.faults.interfering_proxy import InterferingProxy, open_interfering_proxy
+from tests.faults.webhook_registration import BAD, until_registered
+from tests.support.builders import make_shoot
+from tests.support.in_process_server import FastClock, RunningServer, serving
+from tests.support.reviews import make_review
+from tests.support.scripted_server import fail
+from tests.support.secret_mount import SecretMount
+from tests.support.waits import eventually
 from webhook.api.core import (
     Secret,
 )
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
-from webhook.controllers.certificates import Store
-from webhook.planes.ports import free_port
-from webhook.runtime.clock import SystemClock
+from webhook.controllers.installation.certificates import CertificateStore
+from webhook.dev.planes.ports import free_port
+from webhook.kube.clock import SystemClock
+from webhook.kube.meta import ObjectKey
 from webhook.tls.authority import Authority, KeyPair
 from webhook.tls.bundle import Bundle
-from webhook.tls.material import Material, Profile
+from webhook.tls.material import CertificateProfile, Material
 
 SPEED = 1.0 if os.environ.get("ESPALIER_SOAK") else 10.0
 
@@ -46,10 +46,10 @@ pytestmark = pytest.mark.timeout(0 if SPEED == 1.0 else 400)
 
 
 @asynccontextmanager
-async def detour(garden: Any, directory: Path) -> AsyncIterator[tuple[Meddler, str]]:
-    """A way to the server that a test can block, and a kubeconfig that leads over it."""
-    async with meddling(garden) as (way, _):
-        cluster = {"name": "way", "cluster": {"server": way.address}}
+async def detour(garden: Any, directory: Path) -> AsyncIterator[tuple[InterferingProxy, str]]:
+    """A proxy to the server that a test can block, and a kubeconfig that uses it."""
+    async with open_interfering_proxy(garden) as (proxy, _):
+        cluster = {"name": "way", "cluster": {"server": proxy.address}}
         context = {"name": "way", "context": {"cluster": "way", "user": "me"}}
         user = {"name": "me", "user": {}}
         file = directory / "kubeconfig"
@@ -62,17 +62,17 @@ async def detour(garden: Any, directory: Path) -> AsyncIterator[tuple[Meddler, s
             "users": [user],
         }
         file.write_text(yaml.safe_dump(document))
-        yield way, str(file)
+        yield proxy, str(file)
 
 
-async def review(served: Served, raw: dict[str, Any]) -> aiohttp.ClientResponse:
+async def review(served: RunningServer, raw: dict[str, Any]) -> aiohttp.ClientResponse:
     url = f"https://127.0.0.1:{served.address.port}/validate?timeout=30s"
     answer = await served.session.post(url, json=make_review(raw, None, "CREATE"), ssl=False)
     await answer.read()
     return answer
 
 
-async def says(served: Served, status: int, text: str) -> bool:
+async def is_readiness(served: RunningServer, status: int, text: str) -> bool:
     found = await served.ready()
     return found[0] == status and text in found[1]
 
@@ -85,25 +85,25 @@ async def test_a_lost_kind_is_named_read_live_and_else_asked_to_come_back_for(
     garden, api, tmp_path
 ) -> None:
     on_seed = make_shoot("placed", "default", spec={"seedName": "nowhere"})
-    async with detour(garden, tmp_path) as (way, kubeconfig):
+    async with detour(garden, tmp_path) as (proxy, kubeconfig):
         flags = {"manage_webhooks": "false", "roles": "admission"}
-        async with serving(kubeconfig, SwiftClock(SPEED), **flags) as served:
+        async with serving(kubeconfig, FastClock(SPEED), **flags) as served:
             await served.until_ready()
             assert await served.ready() == (200, "ok")
             assert (await review(served, on_seed)).status == 200
-            way.block(PATH, fail(503, "ServiceUnavailable"))
-            way.cut()
-            await eventually(partial(says, served, 200, f"stale: {SEEDS}"))
+            proxy.block(PATH, fail(503, "ServiceUnavailable"))
+            proxy.cut()
+            await eventually(partial(is_readiness, served, 200, f"stale: {SEEDS}"))
             assert served.metric("espalier_cache_staleness_seconds", kind=SEEDS) > 10
-            asked = len(way.asked)
+            before = len(proxy.requests)
             assert (await review(served, on_seed)).status == 200
-            assert f"{PATH}/nowhere" in {each.path for each in way.asked[asked:]}, "read live"
-            way.block(f"{PATH}/nowhere", fail(503, "ServiceUnavailable"))
+            assert f"{PATH}/nowhere" in {each.path for each in proxy.requests[before:]}, "read live"
+            proxy.block(f"{PATH}/nowhere", fail(503, "ServiceUnavailable"))
             answer = await review(served, on_seed)
             assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-            # What does not need the kind is decided as ever.
+            # Decisions that do not need the kind are made as before.
             assert (await review(served, BAD)).status == 200
-            way.unblock()
+            proxy.unblock()
 
             async def is_well() -> bool:
                 return await served.ready() == (200, "ok")
@@ -112,16 +112,16 @@ async def test_a_lost_kind_is_named_read_live_and_else_asked_to_come_back_for(
 
 
 async def test_losing_every_watch_for_a_minute_is_not_being_ready(garden, api, tmp_path) -> None:
-    async with detour(garden, tmp_path) as (way, kubeconfig):
+    async with detour(garden, tmp_path) as (proxy, kubeconfig):
         flags = {"manage_webhooks": "false", "roles": "admission"}
-        async with serving(kubeconfig, SwiftClock(SPEED), **flags) as served:
+        async with serving(kubeconfig, FastClock(SPEED), **flags) as served:
             await served.until_ready()
-            way.block("/", fail(503, "ServiceUnavailable"))
-            way.cut()
+            proxy.block("/", fail(503, "ServiceUnavailable"))
+            proxy.cut()
             lost = time.monotonic()
-            await eventually(partial(says, served, 503, "every watch is lost"))
+            await eventually(partial(is_readiness, served, 503, "every watch is lost"))
             assert (time.monotonic() - lost) * SPEED > 59
-            way.unblock()
+            proxy.unblock()
             await served.until_ready()
 
 
@@ -132,10 +132,10 @@ async def at_least(number: int, counted: Callable[[], int]) -> None:
     await eventually(enough, 150 if SPEED > 1 else 300)
 
 
-async def more_calls(witness: Witness) -> None:
+async def more_calls(watcher: CertificateWatcher) -> None:
     """Wait for enough calls after a change to know that none of them fails."""
-    enough = witness.refused + 21
-    await at_least(enough, lambda: witness.refused + len(witness.failures))
+    enough = watcher.refused + 21
+    await at_least(enough, lambda: watcher.refused + len(watcher.failures))
 
 
 def flags_of(port: int, namespace: str) -> dict[str, Any]:
@@ -147,12 +147,12 @@ def flags_of(port: int, namespace: str) -> dict[str, Any]:
     }
 
 
-def check_timeline(witness: Witness) -> None:
-    """The overlap was published for a minute before the new leaf, and nobody ever failed."""
-    assert witness.failures == []
-    assert witness.refused > 20
-    overlap = next(at for at, size in witness.published if size == 2)
-    swapped = witness.served[-1][0]
+def check_timeline(watcher: CertificateWatcher) -> None:
+    """Check that the overlap was published for a minute before the new leaf, without failures."""
+    assert watcher.failures == []
+    assert watcher.refused > 20
+    overlap = next(at for at, size in watcher.published if size == 2)
+    swapped = watcher.served[-1][0]
     assert (swapped - overlap) * SPEED > 59
 
 
@@ -165,20 +165,20 @@ async def test_an_authority_is_succeeded_without_a_failed_call(garden, api) -> N
     await garden.kubectl("create", "namespace", namespace)
     service = f"espalier.{namespace}"
     names = ("127.0.0.1", f"{service}.svc", service, f"{service}.svc.cluster.local")
-    profile = Profile(names, authority_lifetime=timedelta(days=9))
-    store = Store(api, ObjectKey(namespace, "espalier-tls"), profile, SystemClock())
-    old = Material.create(profile, now - timedelta(days=7))  # two thirds of its life are over
+    profile = CertificateProfile(names, authority_lifetime=timedelta(days=9))
+    store = CertificateStore(api, ObjectKey(namespace, "espalier-tls"), profile, SystemClock())
+    old = Material.create(profile, now - timedelta(days=7))  # two thirds of its lifetime are over
     await api.create(kind_of_model(Secret), store.key, store._encode(old))
-    clock = SwiftClock(SPEED)
+    clock = FastClock(SPEED)
     async with serving(str(garden.kubeconfig), clock, **flags_of(port, namespace)) as served:
         await served.until_ready()
         await until_registered(api)
-        async with witnessing(api, port) as witness:
-            await at_least(2, lambda: len(witness.served))
-            await more_calls(witness)
+        async with watching_certificates(api, port) as watcher:
+            await at_least(2, lambda: len(watcher.served))
+            await more_calls(watcher)
     new, _ = await store.read()
-    check_timeline(witness)
-    assert [leaf for _, leaf in witness.served] == [
+    check_timeline(watcher)
+    assert [leaf for _, leaf in watcher.served] == [
         der_of(old.leaf.certificate),
         der_of(new.leaf.certificate),
     ]
@@ -194,22 +194,22 @@ async def test_mounted_certificates_are_followed_without_a_failed_call(
     first, second = (Bundle(one.sign_server(["127.0.0.1"], now), one.certificate) for _ in "ab")
     third = Bundle(two.sign_server(["127.0.0.1"], now), two.certificate)
     torn = Bundle(KeyPair(second.pair.certificate, first.pair.key), one.certificate)
-    mount = Mount(tmp_path / "mount", first)
+    mount = SecretMount(tmp_path / "mount", first)
     flags = flags_of(port, namespace) | {"certificate_directory": mount.directory}
-    async with serving(str(garden.kubeconfig), SwiftClock(SPEED), **flags) as served:
+    async with serving(str(garden.kubeconfig), FastClock(SPEED), **flags) as served:
         await served.until_ready()
         await until_registered(api)
-        async with witnessing(api, port) as witness:
-            await at_least(1, lambda: len(witness.served))
+        async with watching_certificates(api, port) as watcher:
+            await at_least(1, lambda: len(watcher.served))
             mount.swap(torn)
             await at_least(1, lambda: int(served.metric("espalier_certificate_read_errors_total")))
-            assert len(witness.served) == 1, "what is torn is not served"
+            assert len(watcher.served) == 1, "what is torn is not served"
             mount.swap(second)
-            await at_least(2, lambda: len(witness.served))
+            await at_least(2, lambda: len(watcher.served))
             mount.swap(third)
-            await at_least(3, lambda: len(witness.served))
-            await more_calls(witness)
-    check_timeline(witness)
-    assert [leaf for _, leaf in witness.served] == [
+            await at_least(3, lambda: len(watcher.served))
+            await more_calls(watcher)
+    check_timeline(watcher)
+    assert [leaf for _, leaf in watcher.served] == [
         der_of(bundle.pair.certificate) for bundle in (first, second, third)
     ]

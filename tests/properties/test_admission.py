@@ -1,4 +1,4 @@
-"""Whatever is sent, it is answered: decoded, decided and encoded, or refused as no review."""
+"""Every body gets a response: it is decoded, decided and encoded, or rejected as no review."""
 
 import base64
 import copy
@@ -11,75 +11,75 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.admission import NOW, read
-from tests.reviews import LANDSCAPE, VALID, make_review, spoiled, valid_reviews
+from tests.support.admission import NOW, read
+from tests.support.reviews import LANDSCAPE, VALID, fuzzed, make_review, valid_reviews
 from webhook.admission import engine, review
 from webhook.admission.decision import Decision, Needs, Request
 from webhook.admission.response import MAX_WARNING, encode
 from webhook.admission.review import ReviewError
 from webhook.api.kinds import KINDS
-from webhook.state.memory import Memory
-from webhook.state.questions import Answer, Answers, Find, Get, MayI
+from webhook.state.cluster_state import ClusterState
+from webhook.state.live_reads import AccessReview, LiveGet, LiveList, LiveResult, LiveResults
 from webhook.state.snapshot import Snapshot
 
 CHUNK = 5_000
 CHUNKS = 20
 
 
-def remember(*raws: dict[str, Any]) -> Memory:
-    memory = Memory([kind.model for kind in KINDS])
+def make_state(*raws: dict[str, Any]) -> ClusterState:
+    state = ClusterState([kind.model for kind in KINDS])
     for raw in raws:
         obj = read(raw)
-        memory.store(type(obj)).put(obj.key, obj)
-    return memory
+        state.store(type(obj)).put(obj.key, obj)
+    return state
 
 
-MEMORY = remember(*LANDSCAPE)
+STATE = make_state(*LANDSCAPE)
 
 
-ABSENT: dict[type, Answer] = {Get: None, Find: (), MayI: True}
+ABSENT: dict[type, LiveResult] = {LiveGet: None, LiveList: (), AccessReview: True}
 
 
-def look(answers: Answers | None = None) -> Snapshot:
-    return Snapshot(MEMORY, NOW, answers=answers)
+def take_snapshot(results: LiveResults | None = None) -> Snapshot:
+    return Snapshot(STATE, NOW, live_results=results)
 
 
-def decide(half: str, request: Request) -> Decision:
-    """Do what the server does: ask what is missing, then decide with the answers."""
-    answers: Answers = {}
+def decide(verb: str, request: Request) -> Decision:
+    """Do what the server does: read what is missing, then decide with the results."""
+    results: LiveResults = {}
     while True:
-        decision: Decision | Needs = getattr(engine, half)(request, look(answers))
+        decision: Decision | Needs = getattr(engine.TABLE, verb)(request, take_snapshot(results))
         if isinstance(decision, Decision):
             return decision
-        assert not answers.keys() & set(decision.questions), "nothing is asked twice"
-        answers = {**answers, **{each: ABSENT[type(each)] for each in decision.questions}}
+        assert not results.keys() & set(decision.live_reads), "nothing is read twice"
+        results = {**results, **{each: ABSENT[type(each)] for each in decision.live_reads}}
 
 
-def answer(half: str, body: bytes) -> dict[str, Any] | None:
-    """Answer a body; None stands for 400."""
+def respond(verb: str, body: bytes) -> dict[str, Any] | None:
+    """Return the response to a body; None stands for status 400."""
     try:
         request = review.decode(body)
     except ReviewError:
         return None
-    encoded = encode(request, decide(half, request))
-    if half == "validate":
+    encoded = encode(request, decide(verb, request))
+    if verb == "validate":
         whole = review.decode_whole(body)
-        assert encode(whole, decide(half, whole)) == encoded, "in one pass or step by step"
+        assert encode(whole, decide(verb, whole)) == encoded, "in one pass or step by step"
     written = msgspec.json.decode(encoded)
     response: dict[str, Any] = written["response"]
     assert response["uid"] == request.uid
-    check_answer(half, response, body)
+    check_response(verb, response, body)
     return response
 
 
-def check_answer(half: str, response: dict[str, Any], body: bytes) -> None:
+def check_response(verb: str, response: dict[str, Any], body: bytes) -> None:
     if not response["allowed"]:
         assert response["status"]["code"] in (403, 422)
         assert response["status"]["message"]
     if "patch" in response:
-        assert half == "mutate"
+        assert verb == "mutate"
         operations = msgspec.json.decode(base64.b64decode(response["patch"]))
-        # An independent library must be able to do what we ask for.
+        # An independent library must be able to apply the patch.
         jsonpatch.apply_patch(msgspec.json.decode(body)["request"]["object"], operations)
     for warning in response.get("warnings", ()):
         assert 0 < len(warning) <= MAX_WARNING
@@ -87,11 +87,11 @@ def check_answer(half: str, response: dict[str, Any], body: bytes) -> None:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_spoiled_reviews_are_answered(chunk: int) -> None:
+def test_malformed_reviews_get_a_response(chunk: int) -> None:
     verdicts = set()
-    for number, body in enumerate(spoiled(chunk, CHUNK)):
-        half = ("mutate", "validate")[number % 2]
-        response = answer(half, body)
+    for number, body in enumerate(fuzzed(chunk, CHUNK)):
+        verb = ("mutate", "validate")[number % 2]
+        response = respond(verb, body)
         verdicts.add(None if response is None else response["allowed"])
     assert verdicts == {None, True, False}
 
@@ -120,22 +120,22 @@ paths = [
 
 @settings(max_examples=2_000, deadline=None)
 @given(
-    place=st.sampled_from(paths), value=json_values, half=st.sampled_from(("mutate", "validate"))
+    target=st.sampled_from(paths), value=json_values, verb=st.sampled_from(("mutate", "validate"))
 )
-def test_any_value_anywhere_is_answered(
-    place: tuple[int, tuple[str, ...]], value: Any, half: str
+def test_any_value_anywhere_gets_a_response(
+    target: tuple[int, tuple[str, ...]], value: Any, verb: str
 ) -> None:
-    index, path = place
-    asked = copy.deepcopy(make_review(VALID[index], VALID[index], "UPDATE"))
-    holder = asked["request"]["object"]
+    index, path = target
+    changed = copy.deepcopy(make_review(VALID[index], VALID[index], "UPDATE"))
+    parent = changed["request"]["object"]
     for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = value
-    answer(half, _encode(asked))
+        parent = parent[key]
+    parent[path[-1]] = value
+    respond(verb, _encode(changed))
 
 
 def _encode(value: Any) -> bytes:
-    """The standard library writes integers of any size."""
+    """Encode with the standard library, which writes integers of any size."""
     return json.dumps(value).encode()
 
 
@@ -150,8 +150,8 @@ def test_mutating_twice_is_mutating_once(body: bytes) -> None:
     assert again.patch == ()
 
 
-def test_mutating_spoiled_objects_twice_is_mutating_them_once() -> None:
-    for body in spoiled(1_000, 3_000):
+def test_mutating_malformed_objects_twice_is_mutating_them_once() -> None:
+    for body in fuzzed(1_000, 3_000):
         try:
             request = review.decode(body)
         except ReviewError:

@@ -1,4 +1,4 @@
-"""Whole lives of a set of seeds, told at random: what must hold at each write, and at the end."""
+"""Random histories of a ManagedSeedSet: what holds at each write, and at the end."""
 
 import asyncio
 import os
@@ -9,40 +9,42 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.gardens import OURS, Garden
-from tests.sets import make_guest, make_parent, make_set
+from tests.support.fake_garden import SET_CONTROLLERS, FakeGarden
+from tests.support.set_objects import make_hosted_shoot, make_parent, make_set
 from webhook.api import names
 from webhook.api.kinds import kind_of_model
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
-from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster.errors import NotFoundError
-from webhook.domain import health, ordinals, rollout
 from webhook.domain.options import Options, SeedsOptions
-from webhook.domain.replicas import Replica
+from webhook.domain.seeds import readiness, shoot_counts
+from webhook.domain.sets import ordinals, rollout
+from webhook.domain.sets.replicas import Replica
+from webhook.domain.shoots import health
+from webhook.kube.meta import ObjectKey
 
 pytestmark = pytest.mark.timeout(600)
 
 OPTIONS = Options(seeds=SeedsOptions(settle_seconds=2))
 PROJECT = "garden-dev"
-LEADERS = frozenset(row.name for row in OURS)
+LEADERS = frozenset(row.name for row in SET_CONTROLLERS)
 CALM_SECONDS = 900
-STORIES = 2_000 if os.environ.get("ESPALIER_SOAK") else 60
+EXAMPLES = 2_000 if os.environ.get("ESPALIER_SOAK") else 60
 
 
 class CrashError(Exception):
-    """The leader is gone."""
+    """The leader has crashed."""
 
 
 class Wish(NamedTuple):
-    """Somebody changes the set's spec."""
+    """A user changes the set's spec."""
 
     spec: Any
 
 
 class Mark(NamedTuple):
-    """Somebody annotates a ManagedSeed, or takes the annotation back."""
+    """A user annotates a ManagedSeed, or removes the annotation."""
 
     ordinal: int
     annotation: str
@@ -50,92 +52,92 @@ class Mark(NamedTuple):
 
 
 class Arrive(NamedTuple):
-    """A shoot comes to a seed, by hand and whatever the seed is about to do."""
+    """A shoot is placed on a seed by hand, whatever the state of the seed."""
 
     ordinal: int
 
 
 class Leave(NamedTuple):
-    """The oldest shoot goes."""
+    """The oldest shoot is deleted."""
 
 
-class Suffer(NamedTuple):
-    """Every shoot on the seeds breaks, or gets well."""
+class Fail(NamedTuple):
+    """Every shoot on the seeds fails, or recovers."""
 
     broken: bool
 
 
 class Remove(NamedTuple):
-    """Somebody deletes a part of a replica by hand."""
+    """A user deletes a part of a replica by hand."""
 
     model: type[Any]
     ordinal: int
 
 
 class Forget(NamedTuple):
-    """The set's status is wiped."""
+    """The set's status is removed."""
 
 
 class Crash(NamedTuple):
-    """The leader dies after so many more writes, and another one takes over."""
+    """The leader crashes after a number of writes, and another one takes over."""
 
     after: int
 
 
-Happening: TypeAlias = Wish | Mark | Arrive | Leave | Suffer | Remove | Forget | Crash
+Change: TypeAlias = Wish | Mark | Arrive | Leave | Fail | Remove | Forget | Crash
 
 
-class Story(Garden):
-    """A garden with a set in it, and a judge who sees every change."""
+class ChangingGarden(FakeGarden):
+    """A garden with a set in it, and checks of every change."""
 
     def __init__(self) -> None:
         super().__init__(OPTIONS)
         self.highest = -1
         self.making: set[str] = set()
         self.going: set[str] = set()
-        self.guests = 0
+        self.hosted_shoots = 0
         self.left = -1
         self.api.before_write = self._count
-        self.api.add_listener(Shoot, self._judge_shoot)
-        self.api.add_listener(ManagedSeed, self._judge_managed_seed)
-        self.api.add_listener(Seed, self._judge_seed)
+        self.api.add_listener(Shoot, self._check_shoot)
+        self.api.add_listener(ManagedSeed, self._check_managed_seed)
+        self.api.add_listener(Seed, self._check_seed)
         self.put(make_parent())
         self.put(make_set(replicas=2))
 
     # What happens.
 
-    async def tell(self, happening: Happening) -> None:
-        match happening:
+    async def apply_change(self, change: Change) -> None:
+        match change:
             case Wish(spec):
                 await self.change(ManagedSeedSet, "leaf", {"spec": spec})
             case Mark(ordinal, annotation, value):
-                change = {"metadata": {"annotations": {annotation: value}}}
-                await self._touch(ordinal, change)
+                patch = {"metadata": {"annotations": {annotation: value}}}
+                await self._touch(ordinal, patch)
             case Arrive(ordinal):
                 seed = self.find(Seed, f"leaf-{ordinal}")
                 if seed is not None and not seed.is_deleting:
-                    self.guests += 1
-                    self.put(make_guest(f"guest-{self.guests}", f"leaf-{ordinal}"))
+                    self.hosted_shoots += 1
+                    self.put(make_hosted_shoot(f"guest-{self.hosted_shoots}", f"leaf-{ordinal}"))
             case Leave():
-                for guest in self._guests()[:1]:
-                    await self.delete(Shoot, guest.name, PROJECT)
-            case Suffer(broken):
-                told = {names.SIMULATE: "fail" if broken else None}
-                for guest in self._guests():
-                    change = {"metadata": {"annotations": told}}
-                    await self.change(Shoot, guest.name, change, namespace=PROJECT)
+                for hosted in self._hosted_shoots()[:1]:
+                    await self.delete(Shoot, hosted.name, PROJECT)
+            case Fail(broken):
+                annotations = {names.SIMULATE: "fail" if broken else None}
+                for hosted in self._hosted_shoots():
+                    patch = {"metadata": {"annotations": annotations}}
+                    await self.change(Shoot, hosted.name, patch, namespace=PROJECT)
             case Remove(model, ordinal):
                 if self.find(model, f"leaf-{ordinal}") is not None:
                     await self.delete(model, f"leaf-{ordinal}")
             case Forget():
                 key = ObjectKey("garden", "leaf")
-                body = self.api.objects["ManagedSeedSet", key]
+                body = self.api.objects[ManagedSeedSet, key]
                 self.api.put(kind_of_model(ManagedSeedSet), {**body, "status": {}})
             case Crash(after):
                 self.left = after
 
     async def live(self, turns: int) -> None:
-        """Let controllers take some turns; after each a second passes."""
+        """Run controllers for some turns; after each a second passes."""
         for _ in range(turns):
             try:
                 await self.turn()
@@ -145,15 +147,15 @@ class Story(Garden):
             self.clock.pass_time(1.0)
 
     async def calm_down(self, replicas: int, version: str) -> None:
-        """Take every obstacle away, and see the set come to what is wanted."""
+        """Remove every obstacle, and check that the set converges."""
         self.left = -1
-        for guest in self._guests():
-            await self.delete(Shoot, guest.name, PROJECT)
+        for hosted in self._hosted_shoots():
+            await self.delete(Shoot, hosted.name, PROJECT)
         for managed_seed in self.api.memory.store(ManagedSeed).list():
             free = {"metadata": {"annotations": {names.PROTECT_FROM_DELETION: None}}}
             await self.change(ManagedSeed, managed_seed.name, free)
-        await self.tell(Wish({"replicas": replicas, "paused": False, **_partition(0)}))
-        await self.tell(_template(version))
+        await self.apply_change(Wish({"replicas": replicas, "paused": False, **_partition(0)}))
+        await self.apply_change(_template(version))
         await self.run(CALM_SECONDS, lambda: self._is_settled(replicas, version))
         assert self._is_settled(replicas, version), self.get(ManagedSeedSet, "leaf").status
 
@@ -169,9 +171,9 @@ class Story(Garden):
             if self.left < 0:
                 raise CrashError
 
-    # What the judge sees.
+    # What is checked at every write.
 
-    def _judge_shoot(self, old: Shoot | None, new: Shoot | None) -> None:
+    def _check_shoot(self, old: Shoot | None, new: Shoot | None) -> None:
         shoot = new or old
         ordinal = ordinals.ordinal_of("leaf", shoot.name) if shoot is not None else None
         if shoot is None or ordinal is None or shoot.namespace != "garden":
@@ -183,25 +185,25 @@ class Story(Garden):
         if self.actor != "managedseedset":
             return
         if old is None:
-            self._judge_birth(new, ordinal)
+            self._check_creation(new, ordinal)
         elif new.is_deleting and not old.is_deleting:
             assert self.find(Seed, new.name) is None, f"{new.name} loses its Shoot before its Seed"
             self._require_unused(new.name)
         elif new.spec.kubernetes.version != old.spec.kubernetes.version:
-            self._judge_update(old, new, ordinal)
+            self._check_update(old, new, ordinal)
 
-    def _judge_birth(self, shoot: Shoot, ordinal: int) -> None:
+    def _check_creation(self, shoot: Shoot, ordinal: int) -> None:
         if self.find(ManagedSeed, shoot.name) is not None:
-            return  # made again: somebody removed it by hand
+            return  # created again, after a user deleted it
         assert ordinal > self.highest, f"ordinal {ordinal} after {self.highest}"
         self.highest = ordinal
         self.making.add(shoot.name)
         self._require_few_in_flight()
 
-    def _judge_update(self, old: Shoot, shoot: Shoot, ordinal: int) -> None:
+    def _check_update(self, old: Shoot, shoot: Shoot, ordinal: int) -> None:
         if self._is_being_made(old, ordinal):
             self._require_unused(shoot.name)
-            return  # nobody is on it: it may get a mended template out of turn
+            return  # it hosts nothing, so it may get a repaired template out of turn
         wishes = self._wishes()
         assert not wishes.paused, f"{shoot.name} is updated while the set is paused"
         assert ordinal >= wishes.partition, f"{shoot.name} is below partition {wishes.partition}"
@@ -216,7 +218,7 @@ class Story(Garden):
                 assert health.is_reconciled(other), f"{other.name} is still being updated"
                 self._require_crowd_well(other.name, wishes.limit)
 
-    def _judge_managed_seed(self, old: ManagedSeed | None, new: ManagedSeed | None) -> None:
+    def _check_managed_seed(self, old: ManagedSeed | None, new: ManagedSeed | None) -> None:
         if new is None or self.actor != "managedseedset":
             return
         if names.SCALE_IN in new.metadata.annotations:
@@ -230,15 +232,15 @@ class Story(Garden):
             self._require_unused(new.name)
             assert names.PROTECT_FROM_DELETION not in new.metadata.annotations
 
-    def _judge_seed(self, old: Seed | None, new: Seed | None) -> None:
+    def _check_seed(self, old: Seed | None, new: Seed | None) -> None:
         if new is not None:
-            if health.is_seed_ready(new):
+            if readiness.is_seed_ready(new):
                 self.making.discard(new.name)
         elif old is not None:
             self._require_unused(old.name)
 
     def _require_unused(self, seed: str) -> None:
-        found = [shoot.name for shoot in self._guests() if shoot.spec.seed_name == seed]
+        found = [shoot.name for shoot in self._hosted_shoots() if shoot.spec.seed_name == seed]
         assert not found, f"{seed} is taken for empty while it carries {found}"
 
     def _require_few_in_flight(self) -> None:
@@ -246,19 +248,21 @@ class Story(Garden):
         assert len(flying) <= self._wishes().max_parallel, f"in flight: {sorted(flying)}"
 
     def _require_crowd_well(self, seed: str, limit: int | str) -> None:
-        crowd = [each for each in self._guests() if each.spec.seed_name == seed]
+        crowd = [each for each in self._hosted_shoots() if each.spec.seed_name == seed]
         living = [each for each in crowd if not each.is_deleting]
-        ready = sum(map(health.is_hosted_ready, living))
-        assert rollout.allows(limit, health.Hosted(len(living), ready)), f"{seed} is in trouble"
+        ready = sum(map(shoot_counts.is_hosted_ready, living))
+        assert rollout.is_within_limit(limit, shoot_counts.HostedShoots(len(living), ready)), (
+            f"{seed} is in trouble"
+        )
 
-    # What there is.
+    # What exists.
 
     def _is_being_made(self, shoot: Shoot, ordinal: int) -> bool:
         name = shoot.name
         managed_seed, seed = self.find(ManagedSeed, name), self.find(Seed, name)
         return Replica(name, ordinal, shoot, managed_seed, seed).is_creating
 
-    def _wishes(self) -> rollout.Settings:
+    def _wishes(self) -> rollout.RolloutSettings:
         return rollout.settings_of(self.get(ManagedSeedSet, "leaf"))
 
     def _replicas(self) -> Iterator[Shoot]:
@@ -266,7 +270,7 @@ class Story(Garden):
             if shoot.namespace == "garden":
                 yield shoot
 
-    def _guests(self) -> list[Shoot]:
+    def _hosted_shoots(self) -> list[Shoot]:
         found = self.api.memory.store(Shoot).list()
         return [shoot for shoot in found if shoot.namespace == PROJECT]
 
@@ -291,7 +295,7 @@ def _template(version: str) -> Wish:
 
 ORDINALS = st.integers(0, 6)
 VERSIONS = st.sampled_from(["1.35.1", "1.35.2", "1.35.3"])
-HAPPENINGS: st.SearchStrategy[Happening] = st.one_of(
+CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(lambda count: Wish({"replicas": count}), st.integers(0, 5)),
     st.builds(_template, VERSIONS),
     st.builds(lambda number: Wish(_partition(number)), ORDINALS),
@@ -299,7 +303,7 @@ HAPPENINGS: st.SearchStrategy[Happening] = st.one_of(
     st.builds(lambda many: Wish({"maxParallel": many}), st.integers(1, 3)),
     st.builds(Arrive, ORDINALS),
     st.builds(Leave),
-    st.builds(Suffer, st.booleans()),
+    st.builds(Fail, st.booleans()),
     st.builds(
         Mark,
         ORDINALS,
@@ -313,22 +317,22 @@ HAPPENINGS: st.SearchStrategy[Happening] = st.one_of(
 )
 
 
-@settings(max_examples=STORIES, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(st.tuples(HAPPENINGS, st.integers(0, 8)), min_size=1, max_size=30),
+    st.lists(st.tuples(CHANGES, st.integers(0, 8)), min_size=1, max_size=30),
     st.integers(0, 4),
     VERSIONS,
 )
-def test_whatever_happens_no_rule_is_broken_and_the_set_comes_to_what_is_wanted(
-    story: list[tuple[Happening, int]], replicas: int, version: str
+def test_no_rule_is_broken_and_the_set_converges(
+    history: list[tuple[Change, int]], replicas: int, version: str
 ) -> None:
-    asyncio.run(_live_through(story, replicas, version))
+    asyncio.run(_live_through(history, replicas, version))
 
 
-async def _live_through(story: list[tuple[Happening, int]], replicas: int, version: str) -> None:
-    garden = Story()
+async def _live_through(history: list[tuple[Change, int]], replicas: int, version: str) -> None:
+    garden = ChangingGarden()
     await garden.live(6)
-    for happening, turns in story:
-        await garden.tell(happening)
+    for change, turns in history:
+        await garden.apply_change(change)
         await garden.live(turns)
     await garden.calm_down(replicas, version)

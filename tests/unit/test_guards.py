@@ -9,10 +9,10 @@ import pytest
 from blockbuster import BlockingError
 
 import webhook
-from tests.guards import Watchman, tasks_left
-from webhook.api.meta import Metadata
+from tests.support.guards import CacheMutationDetector, tasks_left
 from webhook.api.seeds import Seed
-from webhook.state.store import Entry
+from webhook.kube.meta import Metadata
+from webhook.state.store import StoreEntry
 
 
 def written_in(path: str) -> Any:
@@ -47,9 +47,9 @@ async def test_a_test_and_a_thread_may() -> None:
 
 
 def test_a_changed_object_is_named() -> None:
-    watchman, labels = Watchman(), {"a": "b"}
-    watchman.note(Entry(Seed(metadata=Metadata(name="oak"))))
-    watchman.note(Entry(Seed(metadata=Metadata(name="elm", labels=labels))))
+    watchman, labels = CacheMutationDetector(), {"a": "b"}
+    watchman.note(StoreEntry(Seed(metadata=Metadata(name="oak"))))
+    watchman.note(StoreEntry(Seed(metadata=Metadata(name="elm", labels=labels))))
     watchman.note(None)
     assert watchman.changed == []
     labels["a"] = "c"

@@ -1,4 +1,4 @@
-"""What is judged beside a real Gardener: only what it lacks, and quietly."""
+"""What is result beside a real Gardener: only what it lacks, and quietly."""
 
 import re
 from dataclasses import replace
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.admission import JANE, decide, judge, make_request
-from tests.behaviour.differences import DIFFERENCES
-from tests.builders import make_seed, make_shoot, make_worker
-from webhook.admission.configuration import Target, configurations
+from tests.behaviour.comparison.differences import DIFFERENCES
+from tests.support.admission import JANE, decide, make_request, validate
+from tests.support.builders import make_seed, make_shoot, make_worker
 from webhook.admission.decision import Decision, Finding, UserInfo
-from webhook.admission.engine import Table
+from webhook.admission.engine import PolicyTable
 from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
+from webhook.admission.webhook_configurations import WebhookTarget, configurations
 from webhook.api import names
 from webhook.api.shoots import Shoot
 from webhook.domain.options import AdmissionOptions, Options, SchedulingOptions
@@ -58,10 +58,10 @@ def test_bindings(scheduler: str, zones: str, subresource: str, fields: set[str]
     old = make_shoot(spec={"schedulerName": scheduler}, metadata=metadata)
     new = make_shoot(spec={"schedulerName": scheduler, "seedName": "seed"}, metadata=metadata)
     seed = make_seed(zones=zones)
-    judged = judge(
+    result = validate(
         "shoot.placement", new, old, around=[seed], options=BESIDE, subresource=subresource
     )
-    assert judged.fields == fields
+    assert result.fields == fields
 
 
 LABELLED = {"metadata": {"labels": {names.MULTI_ZONAL: "false"}}}
@@ -74,13 +74,13 @@ GARDENERS = replace(BESIDE, scheduling=SchedulingOptions(profile="gardener"))
     ("annotations", "spec", "seed", "zones", "by_default", "as_gardener"),
     [
         pytest.param(MULTI_ZONE, {}, {}, "ab", True, True, id="too few zones"),
-        pytest.param(MULTI_ZONE, {}, LABELLED, "abc", True, False, id="the label says no"),
+        pytest.param(MULTI_ZONE, {}, LABELLED, "abc", True, False, id="the label is false"),
         pytest.param(TOLERANT, {}, {}, "abc", True, False, id="zones for one failure"),
         pytest.param(MULTI_ZONE, PINNED, {}, "abc", True, False, id="pinned by a multi-zone one"),
         pytest.param({}, PINNED, {}, "abc", True, True, id="pinned by another"),
     ],
 )
-def test_bindings_are_held_to_what_the_profile_chooses_by(
+def test_bindings_are_validated_by_the_rules_of_the_profile(
     annotations: dict[str, str],
     spec: dict[str, Any],
     seed: dict[str, Any],
@@ -88,15 +88,15 @@ def test_bindings_are_held_to_what_the_profile_chooses_by(
     by_default: bool,
     as_gardener: bool,
 ) -> None:
-    wish = {"schedulerName": "espalier", **spec}
-    old = make_shoot(spec=wish, metadata={"annotations": annotations})
-    new = make_shoot(spec={**wish, "seedName": "seed"}, metadata={"annotations": annotations})
+    wanted = {"schedulerName": "espalier", **spec}
+    old = make_shoot(spec=wanted, metadata={"annotations": annotations})
+    new = make_shoot(spec={**wanted, "seedName": "seed"}, metadata={"annotations": annotations})
     around = [make_seed(zones=zones, **seed)]
     for options, refused in ((BESIDE, by_default), (GARDENERS, as_gardener)):
-        judged = judge(
+        result = validate(
             "shoot.placement", new, old, around=around, options=options, subresource="binding"
         )
-        assert bool(judged.fields) is refused
+        assert bool(result.fields) is refused
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,9 @@ def test_bindings_are_held_to_what_the_profile_chooses_by(
         ),
     ],
 )
-def test_who_is_warned_of_an_old_fault(user: UserInfo, options: Options, warns: bool) -> None:
+def test_who_gets_warnings_about_stored_violations(
+    user: UserInfo, options: Options, warns: bool
+) -> None:
     pools = [make_worker(zones="abc", maximum=2)]
     old = make_shoot(workers=pools)
     new = make_shoot(workers=pools, spec={"purpose": "production"})
@@ -136,7 +138,7 @@ MISSHAPEN = {**make_shoot(), "spec": {"provider": {"workers": "none"}}}
 
 
 @pytest.mark.parametrize(("user", "warns"), [(JANE, True), (MANAGER, False)])
-def test_controllers_hear_nothing_of_what_mutators_would_set(user: UserInfo, warns: bool) -> None:
+def test_controllers_get_no_warnings_of_mutators(user: UserInfo, warns: bool) -> None:
     request = make_request(make_shoot(), user=user)
     decision = decide("mutate", "shoot.scheduler", request, [ASKING], WARNING)
     assert bool(decision.warnings) is warns
@@ -144,7 +146,7 @@ def test_controllers_hear_nothing_of_what_mutators_would_set(user: UserInfo, war
 
 
 @pytest.mark.parametrize(("user", "warns"), [(JANE, True), (MANAGER, False)])
-def test_controllers_hear_nothing_of_what_cannot_be_read(user: UserInfo, warns: bool) -> None:
+def test_controllers_get_no_warnings_about_malformed_objects(user: UserInfo, warns: bool) -> None:
     lenient = replace(BESIDE, admission=AdmissionOptions(modes={"shoot.workers": "warn"}))
     request = make_request(MISSHAPEN, make_shoot(), user=user)
     decision = decide("validate", "shoot.workers", request, (), lenient)
@@ -153,41 +155,41 @@ def test_controllers_hear_nothing_of_what_cannot_be_read(user: UserInfo, warns: 
 
 
 @pytest.mark.parametrize(("subresource", "warns"), [("", True), ("status", False)])
-def test_nobody_who_writes_a_status_is_warned(subresource: str, warns: bool) -> None:
+def test_status_updates_get_no_warnings(subresource: str, warns: bool) -> None:
     policy = Policy(
         name="wordy",
         models=(Shoot,),
         operations=("UPDATE",),
         subresources=("", "status"),
         validate=lambda _request, _snapshot: [Finding.warning("status", "as you like")],
-        why="to be heard",
+        why="test",
         beside_gardener=True,
     )
     request = make_request(make_shoot(), make_shoot(), subresource=subresource)
-    decision = Table([policy]).validate(request, Snapshot.of([], options=BESIDE))
+    decision = PolicyTable([policy]).validate(request, Snapshot.of([], options=BESIDE))
     assert isinstance(decision, Decision)
     assert bool(decision.warnings) is warns
 
 
-def test_what_is_refused_is_told_to_controllers_too() -> None:
+def test_controllers_get_denials() -> None:
     request = make_request(MISSHAPEN, make_shoot(), user=MANAGER)
     decision = decide("validate", "shoot.workers", request, (), BESIDE)
     assert not decision.allowed
 
 
-def test_our_scheduler_is_chosen_only_where_namespaces_ask_for_it() -> None:
+def test_our_scheduler_is_set_only_in_labelled_namespaces() -> None:
     on = Options(
         beside_gardener=True, admission=AdmissionOptions(modes={"shoot.scheduler": "deny"})
     )
-    mutating, _ = configurations(Target(None, url="https://host"), on)
+    mutating, _ = configurations(WebhookTarget(None, url="https://host"), on)
     shoots = [each for each in mutating["webhooks"] if each["name"].startswith("shoots.")]
     selected = shoots[0]["namespaceSelector"]["matchExpressions"][0]
     assert selected == {"key": names.SCHEDULER_NAMESPACE, "operator": "Exists"}
     assert shoots[0]["rules"][0]["operations"] == ["CREATE"]
 
 
-def test_where_defaults_are_ours_every_namespace_is_asked_about() -> None:
+def test_the_webhook_of_our_defaults_matches_every_namespace() -> None:
     on = Options(admission=AdmissionOptions(modes={"shoot.scheduler": "deny"}))
-    mutating, _ = configurations(Target(None, url="https://host"), on)
+    mutating, _ = configurations(WebhookTarget(None, url="https://host"), on)
     shoots = [each for each in mutating["webhooks"] if each["name"].startswith("shoots.")]
     assert shoots[0]["namespaceSelector"]["matchExpressions"][0]["operator"] == "NotIn"

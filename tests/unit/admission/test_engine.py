@@ -1,4 +1,4 @@
-"""Policies are found by what a request is about, and what they say becomes one decision."""
+"""The engine: policies are found by request, and their findings make one decision."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.admission import make_request
-from webhook.admission.decision import Decision, Finding, Needs, Outcome, Request
-from webhook.admission.engine import SHAPE, Table
+from tests.support.admission import make_request
+from webhook.admission.decision import Decision, Finding, Needs, PolicyOutcome, Request
+from webhook.admission.engine import SHAPE, PolicyTable
 from webhook.admission.policy import Policy
-from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain.options import AdmissionOptions, Mode, Options
-from webhook.state.questions import Get
+from webhook.kube.meta import Draft, ObjectKey
+from webhook.state.live_reads import LiveGet
 from webhook.state.snapshot import Snapshot
 
 SHOOT: dict[str, Any] = {
@@ -58,7 +58,7 @@ def policy(name: str, **more: Any) -> Policy:
     return Policy(name=name, **{**given, **more})
 
 
-TABLE = Table(
+TABLE = PolicyTable(
     (
         policy("shoot.region", validate=no_region, beside_gardener=True),
         policy("shoot.purpose", validate=no_purpose),
@@ -82,7 +82,7 @@ def with_modes(modes: dict[str, Mode], **more: Any) -> Snapshot:
     return Snapshot.of(options=Options(admission=AdmissionOptions(modes=modes), **more))
 
 
-def test_every_objection_is_collected() -> None:
+def test_all_findings_are_collected() -> None:
     decision = TABLE.validate(make_request(shoot()), Snapshot.of())
     assert isinstance(decision, Decision)
     assert not decision.allowed
@@ -95,15 +95,15 @@ def test_every_objection_is_collected() -> None:
     }
 
 
-def test_nobody_objects() -> None:
+def test_no_findings() -> None:
     decision = TABLE.validate(make_request(shoot(region="r", purpose="p")), Snapshot.of())
     assert decision == Decision(
-        outcomes=(Outcome("shoot.region", "allow"), Outcome("shoot.purpose", "allow"))
+        outcomes=(PolicyOutcome("shoot.region", "allow"), PolicyOutcome("shoot.purpose", "allow"))
     )
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "unmatched",
     [
         pytest.param(make_request(shoot(), subresource="status"), id="another subresource"),
         pytest.param(make_request(old=SHOOT, operation="CONNECT"), id="another operation"),
@@ -113,12 +113,12 @@ def test_nobody_objects() -> None:
         ),
     ],
 )
-def test_what_no_policy_concerns_is_allowed_untouched(asked: Request) -> None:
-    assert TABLE.validate(asked, Snapshot.of()) == Decision()
-    assert TABLE.mutate(asked, Snapshot.of()) == Decision()
+def test_requests_without_a_policy_are_allowed(unmatched: Request) -> None:
+    assert TABLE.validate(unmatched, Snapshot.of()) == Decision()
+    assert TABLE.mutate(unmatched, Snapshot.of()) == Decision()
 
 
-def test_deletions_are_judged_by_their_own_policies() -> None:
+def test_deletions_have_their_own_policies() -> None:
     decision = TABLE.validate(make_request(old=SHOOT, operation="DELETE"), Snapshot.of())
     assert outcomes(decision) == {"shoot.deletion": "deny"}
 
@@ -138,7 +138,7 @@ def test_modes(modes: dict[str, Mode], allowed: bool, verdict: str | None) -> No
     assert outcomes(decision).get("shoot.region") == verdict
 
 
-def test_a_namespace_may_be_excepted() -> None:
+def test_exceptions_by_namespace() -> None:
     options = AdmissionOptions(
         modes={"shoot.region": "warn"}, exceptions={"garden-dev": {"shoot.region": "deny"}}
     )
@@ -146,7 +146,7 @@ def test_a_namespace_may_be_excepted() -> None:
     assert outcomes(TABLE.validate(make_request(shoot()), snapshot))["shoot.region"] == "deny"
 
 
-def test_beside_a_gardener_only_what_adds_to_it_is_judged() -> None:
+def test_beside_a_gardener_only_marked_policies_run() -> None:
     snapshot = with_modes({}, beside_gardener=True)
     assert outcomes(TABLE.validate(make_request(shoot()), snapshot)) == {"shoot.region": "deny"}
     assert TABLE.mutate(make_request(shoot()), snapshot) == Decision()
@@ -157,11 +157,11 @@ def test_mutators_edit_one_draft() -> None:
     assert decision == Decision(
         warnings=("scheduler chosen",),
         patch=({"op": "add", "path": "/spec/schedulerName", "value": "x"},),
-        outcomes=(Outcome("shoot.a", "allow"), Outcome("shoot.b", "mutate")),
+        outcomes=(PolicyOutcome("shoot.a", "allow"), PolicyOutcome("shoot.b", "mutate")),
     )
 
 
-def test_a_mutator_in_warn_mode_only_says_what_it_would_do() -> None:
+def test_a_mutator_in_mode_warn_only_warns() -> None:
     decision = TABLE.mutate(make_request(shoot()), with_modes({"shoot.a": "warn"}))
     assert isinstance(decision, Decision)
     assert [operation["path"] for operation in decision.patch] == ["/spec/schedulerName"]
@@ -169,12 +169,25 @@ def test_a_mutator_in_warn_mode_only_says_what_it_would_do() -> None:
     assert outcomes(decision) == {"shoot.a": "warn", "shoot.b": "mutate"}
 
 
-def test_what_the_snapshot_lacks_is_asked_for_instead_of_refused() -> None:
-    table = Table((policy("shoot.seed", validate=seed_exists),))
+def test_a_mutator_in_mode_warn_does_not_change_the_patch_of_others() -> None:
+    def add_labels(draft: Draft, _request: Request, _snapshot: Snapshot) -> None:
+        draft["metadata"]["labels"] = {"a": "1"}
+
+    def add_label(draft: Draft, _request: Request, _snapshot: Snapshot) -> None:
+        draft["metadata"]["labels"]["b"] = "2"
+
+    table = PolicyTable((policy("shoot.a", mutate=add_labels), policy("shoot.b", mutate=add_label)))
+    decision = table.mutate(make_request(shoot()), with_modes({"shoot.b": "warn"}))
+    assert isinstance(decision, Decision)
+    assert decision.patch == ({"op": "add", "path": "/metadata/labels", "value": {"a": "1"}},)
+
+
+def test_reads_that_the_snapshot_lacks_are_returned() -> None:
+    table = PolicyTable((policy("shoot.seed", validate=seed_exists),))
     request = make_request(shoot(seedName="a"))
-    question = Get(Seed, ObjectKey("", "a"))
+    question = LiveGet(Seed, ObjectKey("", "a"))
     assert table.validate(request, Snapshot.of()) == Needs((question,))
-    decision = table.validate(request, Snapshot.of(answers={question: None}))
+    decision = table.validate(request, Snapshot.of(live_results={question: None}))
     assert outcomes(decision) == {"shoot.seed": "deny"}
 
 
@@ -224,7 +237,7 @@ def being_deleted(**metadata: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_who_only_lets_go_of_a_deleted_object_passes(
+def test_updates_that_only_remove_finalizers_are_allowed(
     old: dict[str, Any], new: dict[str, Any], passes: bool
 ) -> None:
     request = make_request(new, old)
@@ -252,9 +265,7 @@ def test_who_only_lets_go_of_a_deleted_object_passes(
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_field_by_field(
-    changes: dict[str, Any], fields: set[str]
-) -> None:
+def test_malformed_objects_are_rejected_by_field(changes: dict[str, Any], fields: set[str]) -> None:
     request = make_request({**shoot(region="r"), **changes})
     decision = TABLE.validate(request, Snapshot.of())
     assert isinstance(decision, Decision)
@@ -278,17 +289,22 @@ HEAD = b'{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Shoot","spec":{"reg
         pytest.param(b"[" * 199 + b"]" * 199, [], id="200 levels"),
         pytest.param(b"[" * 200 + b"]" * 200, ["more" + "[0]" * 199], id="201 levels"),
         pytest.param(b'{"a":' * 900 + b"1" + b"}" * 900, ["more" + ".a" * 199], id="900 levels"),
-        pytest.param(b"[" * 5000 + b"]" * 5000, [""], id="more levels than Python decodes"),
+        pytest.param(b"[" * 5000 + b"]" * 5000, ["more"], id="more levels than Python decodes"),
+        pytest.param(
+            b'{"b":{"c":1,"d":' + b'{"a":' * 9000 + b"1" + b"}" * 9002,
+            ["more.b.d"],
+            id="named at the first levels only",
+        ),
         pytest.param(b'"' + b"[{" * 300 + b'\\"\\\\"', [], id="brackets in a string"),
         pytest.param(b"[" + b"{}," * 500 + b"{}]", [], id="many brackets, but flat"),
     ],
 )
-def test_shapes_that_no_schema_catches(more: bytes, fields: list[str]) -> None:
+def test_json_limits(more: bytes, fields: list[str]) -> None:
     kind = make_request(SHOOT).kind
     request = Request(
         uid="u", kind=kind, operation="CREATE", key=ObjectKey("", "s"), new=HEAD + more + b"}"
     )
-    table = Table((policy("shoot.region", validate=no_region),))
+    table = PolicyTable((policy("shoot.region", validate=no_region),))
     decision = table.validate(request, Snapshot.of())
     assert isinstance(decision, Decision)
     assert [finding.field[:200] for finding in decision.findings] == [
@@ -296,10 +312,10 @@ def test_shapes_that_no_schema_catches(more: bytes, fields: list[str]) -> None:
     ]
 
 
-def test_misshapen_objects_are_as_grave_as_the_strictest_policy() -> None:
+def test_malformed_objects_have_the_mode_of_the_strictest_policy() -> None:
     request = make_request({**SHOOT, "spec": 5})
-    softened = with_modes({"shoot.region": "warn", "shoot.purpose": "warn"})
-    decision = TABLE.validate(request, softened)
+    warn_only = with_modes({"shoot.region": "warn", "shoot.purpose": "warn"})
+    decision = TABLE.validate(request, warn_only)
     assert isinstance(decision, Decision)
     assert decision.allowed
     assert outcomes(decision) == {SHAPE: "warn"}
@@ -307,7 +323,7 @@ def test_misshapen_objects_are_as_grave_as_the_strictest_policy() -> None:
     assert TABLE.validate(request, off) == Decision()
 
 
-def test_mending_an_object_that_could_not_be_read_is_allowed() -> None:
+def test_repairing_a_malformed_object_is_allowed() -> None:
     broken = {**SHOOT, "spec": 5}
     decision = TABLE.validate(make_request(shoot(region="r", purpose="p"), broken), Snapshot.of())
     assert isinstance(decision, Decision)

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.admission import make_request
+from tests.support.admission import make_request
 from webhook.admission import review
 from webhook.admission.decision import Request
 from webhook.admission.review import ReviewError
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import ObjectKey
 
 SHOOT = {
     "apiVersion": "core.gardener.cloud/v1beta1",
@@ -111,15 +111,15 @@ BODIES = [
             )
         ),
         False,
-        id="a kind that nobody judges",
+        id="a kind without policies",
     ),
 ]
 
 
 @pytest.mark.parametrize(("body", "at_once"), BODIES)
-def test_reading_in_one_pass_and_step_by_step_is_the_same(body: bytes, at_once: bool) -> None:
+def test_decoding_in_one_pass_and_step_by_step_is_the_same(body: bytes, at_once: bool) -> None:
     whole, steps = review.decode_whole(body), review.decode(body)
-    assert whole.is_sound is at_once
+    assert whole.is_shape_checked is at_once
     names = ("uid", "kind", "operation", "key", "subresource", "user", "dry_run", "has_object")
     assert [getattr(whole, name) for name in names] == [getattr(steps, name) for name in names]
     assert whole.object_bytes == steps.object_bytes
@@ -142,7 +142,7 @@ def test_a_deleted_collection_has_no_object_at_all() -> None:
     assert (request.key.name, request.old_raw(), request.old_as(Shoot)) == ("", None, None)
 
 
-def test_a_generated_name_is_named_by_its_beginning() -> None:
+def test_generate_name_is_used_without_a_name() -> None:
     request = read(
         operation="CREATE", name="", object={"metadata": {"generateName": "s-"}}, oldObject=None
     )
@@ -150,7 +150,7 @@ def test_a_generated_name_is_named_by_its_beginning() -> None:
 
 
 @pytest.mark.parametrize("odd", [5, {"metadata": 5}, {"metadata": {"name": []}}])
-def test_an_odd_object_is_left_to_the_decision(odd: Any) -> None:
+def test_malformed_objects_are_left_to_the_decision(odd: Any) -> None:
     assert read(operation="CREATE", name="", object=odd, oldObject=None).key.name == ""
 
 
@@ -159,16 +159,16 @@ def test_subresource_and_dry_run_are_read() -> None:
     assert (request.subresource, request.dry_run) == ("status", True)
 
 
-def test_an_unknown_kind_is_read_too() -> None:
+def test_unknown_kinds_are_decoded_too() -> None:
     assert read(resource={"group": "", "version": "v1", "resource": "pods2"}).kind is None
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
-        pytest.param(b"", "no AdmissionReview", id="nothing"),
-        pytest.param(b"{", "no AdmissionReview", id="half of JSON"),
-        pytest.param(b"[1]", "no AdmissionReview", id="another type"),
+        pytest.param(b"", "not an AdmissionReview", id="nothing"),
+        pytest.param(b"{", "not an AdmissionReview", id="half of JSON"),
+        pytest.param(b"[1]", "not an AdmissionReview", id="another type"),
         pytest.param(b"{}", "send an admission.k8s.io/v1 AdmissionReview", id="an empty object"),
         pytest.param(
             b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview"}',
@@ -191,8 +191,8 @@ def test_an_unknown_kind_is_read_too() -> None:
             id="invalid UTF-8 anywhere",
         ),
         pytest.param(
-            PLAIN.replace(b'"here"', b"[" * 9000 + b"]" * 9000),
-            "nested deeper than 200 levels",
+            PLAIN.replace(b'"here"', b"[" * 20_000 + b"]" * 20_000),
+            "nested deeper than API servers accept",
             id="nested beyond reading",
         ),
         pytest.param(
@@ -207,14 +207,14 @@ def test_an_unknown_kind_is_read_too() -> None:
         ),
     ],
 )
-def test_what_is_no_review_is_refused_in_one_sentence(body: bytes, said: str) -> None:
+def test_other_bodies_are_rejected_in_one_sentence(body: bytes, message: str) -> None:
     with pytest.raises(ReviewError) as raised:
         review.decode(body)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_what_an_envelope_has_besides_is_passed_by_if_its_shape_is_right() -> None:
+def test_unknown_fields_of_a_review_are_ignored() -> None:
     more = b'{"more":' + b"[" * 150 + b"]" * 150 + b',"text":"' + b"9" * 40 + b'","large":'
     for largest in (b"9223372036854775807", b"-9223372036854775808", b"1234567890123456789.5"):
         assert review.decode(PLAIN.replace(b"{", more + largest + b",", 1)).uid == "f0d1"
@@ -239,6 +239,6 @@ def test_deep_objects_are_left_to_the_decision() -> None:
     assert review.decode(shuffled).uid == "f0d1"
 
 
-def test_make_request_is_what_a_review_gives() -> None:
+def test_make_request_equals_a_decoded_review() -> None:
     made, decoded = make_request(SHOOT, SHOOT), read(oldObject=SHOOT)
     assert (made.key, made.kind, made.operation) == (decoded.key, decoded.kind, decoded.operation)

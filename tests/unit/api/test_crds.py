@@ -5,9 +5,9 @@ import pytest
 from webhook.api.crds import crd, definable
 from webhook.api.kinds import KINDS, Kind, kind_of_model
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.api.schema import Schema
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
+from webhook.kube.schema import Schema
 
 DEFINED = tuple(definable(beside_gardener=False))
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -18,7 +18,7 @@ def names(kind: Kind) -> str:
 
 
 def objections(node: dict[str, Any], path: str) -> list[str]:
-    """Say where a schema is not structural, by the rules of Kubernetes."""
+    """Yield the places where a schema is not structural by the rules of Kubernetes."""
     found = []
     if not (node.get("type") or node.get(PRESERVE) or node.get("x-kubernetes-int-or-string")):
         found.append(f"{path} has no type")
@@ -45,7 +45,7 @@ def test_every_schema_is_structural(kind: Kind):
 
 
 @pytest.mark.parametrize("kind", DEFINED, ids=names)
-def test_columns_and_selectors_lead_to_known_or_preserved_fields(kind: Kind):
+def test_columns_and_selectors_refer_to_known_or_preserved_fields(kind: Kind):
     (version, *_) = crd(kind, beside_gardener=False)["spec"]["versions"]
     root = version["schema"]["openAPIV3Schema"]
     paths = [column["jsonPath"] for column in version["additionalPrinterColumns"]]
@@ -68,7 +68,7 @@ def test_every_field_is_described(kind: Kind):
 
 
 def undescribed(node: dict[str, Any], path: str) -> list[str]:
-    """List fields that `kubectl explain` could say nothing about."""
+    """Yield the fields without a description for `kubectl explain`."""
     entry = node.get("items", {})
     found = [] if node.get("description") or entry.get("description") else [path]
     for name, child in node.get("properties", {}).items():
@@ -123,7 +123,7 @@ def test_sets_can_be_scaled():
     }
 
 
-def test_fields_that_only_upstream_knows_are_kept():
+def test_fields_that_only_upstream_has_are_preserved():
     (version,) = crd(kind_of_model(Shoot), beside_gardener=False)["spec"]["versions"]
     schema = Schema(version["schema"]["openAPIV3Schema"])
     worker = {"name": "a", "sysctls": {"net.core": "1"}}
@@ -132,7 +132,7 @@ def test_fields_that_only_upstream_knows_are_kept():
     assert schema.validate(raw) == []
 
 
-def test_fields_that_our_own_kinds_do_not_know_are_pruned():
+def test_unknown_fields_of_our_own_kinds_are_pruned():
     versions = crd(kind_of_model(SeedAutoscaler), beside_gardener=False)["spec"]["versions"]
     schema = Schema(versions[0]["schema"]["openAPIV3Schema"])
     assert schema.prune({"spec": {"maxReplicas": 1, "maxReplica": 1}}) == ["spec.maxReplica"]

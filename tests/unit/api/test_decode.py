@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webhook.api.decode import convert, decode, faults
+from webhook.api.decode import convert, decode, malformed_fields
 from webhook.api.kinds import KINDS, Kind, kind_of_model
 from webhook.api.managedseeds import ManagedSeed
 from webhook.api.seeds import Seed
@@ -29,12 +29,12 @@ def test_null_counts_as_absent():
     assert decode(Shoot, data) == Shoot()
 
 
-def test_null_within_a_list_stays_a_fault():
+def test_null_within_a_list_is_malformed():
     with pytest.raises(msgspec.ValidationError):
         decode(Shoot, encode({"spec": {"provider": {"workers": [None]}}}))
 
 
-def test_both_variants_of_a_managed_seed_lead_to_the_seed_template():
+def test_the_seed_template_is_found_in_both_variants_of_a_managed_seed():
     template = {"spec": {"provider": {"region": "r"}}}
     for spec in ({"seedTemplate": template}, {"gardenlet": {"config": {"seedConfig": template}}}):
         found = convert(ManagedSeed, {"spec": spec}).seed_template
@@ -49,15 +49,15 @@ def test_both_variants_of_a_managed_seed_lead_to_the_seed_template():
         pytest.param(None, True, id="no settings"),
         pytest.param({}, True, id="empty settings"),
         pytest.param({"scheduling": {}}, True, id="empty scheduling"),
-        pytest.param({"scheduling": {"visible": True}}, True, id="said so"),
+        pytest.param({"scheduling": {"visible": True}}, True, id="set to true"),
         pytest.param({"scheduling": {"visible": False}}, False, id="hidden"),
     ],
 )
-def test_a_seed_that_does_not_say_is_visible(settings: Any, visible: bool):
+def test_a_seed_is_visible_by_default(settings: Any, visible: bool):
     assert convert(Seed, {"spec": {"settings": settings}}).is_visible is visible
 
 
-def test_every_fault_is_named_with_its_path():
+def test_every_malformed_field_is_returned_with_its_path():
     raw = {
         "metadata": {"name": 1, "labels": {"a": 2}},
         "spec": {
@@ -67,7 +67,7 @@ def test_every_fault_is_named_with_its_path():
         },
         "status": {"conditions": {}},
     }
-    assert {fault.path for fault in faults(SHOOT, raw)} == {
+    assert {fault.path for fault in malformed_fields(SHOOT, raw)} == {
         "metadata.name",
         "metadata.labels.a",
         "spec.region",
@@ -78,11 +78,13 @@ def test_every_fault_is_named_with_its_path():
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**200], ids=["over", "under", "huge"])
-def test_numbers_beyond_64_bits_are_faults(number: int):
+def test_numbers_beyond_64_bits_are_malformed(number: int):
     raw = {"spec": {"provider": {"workers": [{"name": "a", "priority": number}]}}}
     with pytest.raises(msgspec.ValidationError):
         decode(Shoot, encode(raw))
-    assert [fault.path for fault in faults(SHOOT, raw)] == ["spec.provider.workers[0].priority"]
+    assert [fault.path for fault in malformed_fields(SHOOT, raw)] == [
+        "spec.provider.workers[0].priority"
+    ]
 
 
 JSON = st.recursive(
@@ -102,7 +104,7 @@ JSON = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(kind=st.sampled_from(KINDS), data=st.data())
-def test_whatever_does_not_decode_has_a_fault(kind: Kind, data: st.DataObject):
+def test_every_object_that_does_not_decode_has_a_malformed_field(kind: Kind, data: st.DataObject):
     fields = st.sampled_from([field.encode_name for field in msgspec.structs.fields(kind.model)])
     inner = st.dictionaries(
         st.sampled_from(["replicas", "conditions", "provider", "type", "labels", "name"]), JSON
@@ -111,4 +113,4 @@ def test_whatever_does_not_decode_has_a_fault(kind: Kind, data: st.DataObject):
     try:
         decode(kind.model, encode(raw))
     except msgspec.ValidationError:
-        assert faults(kind, raw)
+        assert malformed_fields(kind, raw)

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from tests.documents import manifests
+from tests.support.example_manifests import example_manifests
 from webhook.api.crds import crd
 from webhook.api.decode import decode
 from webhook.api.kinds import Kind, find_kind
-from webhook.api.schema import Schema
+from webhook.kube.schema import Schema
 
 MANIFESTS = [
     pytest.param(
         manifest, id=f"document {document} {manifest['kind']} {manifest['metadata']['name']}"
     )
-    for document, manifest in manifests()
+    for document, manifest in example_manifests()
 ]
 
 
@@ -26,7 +26,7 @@ def kind_of(manifest: dict[str, Any]) -> Kind:
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS)
-def test_the_definition_takes_the_manifest_whole(manifest: dict[str, Any]):
+def test_the_definition_accepts_every_field_of_the_manifest(manifest: dict[str, Any]):
     kind = kind_of(manifest)
     for version in crd(kind, beside_gardener=False)["spec"]["versions"]:
         schema = Schema(version["schema"]["openAPIV3Schema"])

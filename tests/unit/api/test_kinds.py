@@ -3,9 +3,9 @@ import pytest
 
 from webhook.api import kinds
 from webhook.api.kinds import KINDS, Kind
-from webhook.api.meta import ObjectKey
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import ObjectKey
 
 
 def names(kind: Kind) -> str:
@@ -20,7 +20,7 @@ def test_every_kind_is_found_by_each_of_its_names(kind: Kind):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=names)
-def test_every_kind_decodes_an_object_that_says_nothing(kind: Kind):
+def test_every_kind_decodes_an_empty_object(kind: Kind):
     decoded = msgspec.json.decode(b'{"metadata":{"name":"a","namespace":"b"}}', type=kind.model)
     assert decoded.key == ObjectKey("b", "a")
     assert decoded == kind.model(metadata=decoded.metadata)
@@ -42,7 +42,7 @@ def test_further_versions_are_found_and_unknown_ones_are_not():
     assert kinds.find_kind("v1", "Namespace") is not None
 
 
-def test_keys_read_as_kubectl_writes_them():
+def test_keys_are_formatted_as_in_kubectl():
     assert str(ObjectKey("garden", "a")) == "garden/a"
     assert str(ObjectKey("", "a")) == "a"
 

@@ -1,4 +1,4 @@
-"""`espalier check`: manifests judged offline."""
+"""`espalier check`: manifests validated offline."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import make_cloud_profile, make_shoot, make_worker
+from tests.support.builders import make_cloud_profile, make_shoot, make_worker
 from webhook.cli.main import main
 
 GOOD = make_shoot("good", workers=[make_worker(zones="abc")])
@@ -23,11 +23,11 @@ def write(folder: Path, *objects: dict[str, Any], name: str = "objects.yaml") ->
     return str(folder)
 
 
-def test_what_is_right_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_valid_manifests_print_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", write(tmp_path, make_cloud_profile(), GOOD)]) == 0
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "2 objects judged: 0 refusals, 0 warnings" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "2 objects checked: 0 refusals, 0 warnings" in printed.err
 
 
 def test_a_refusal_names_file_object_field_and_policy(
@@ -58,7 +58,7 @@ def test_as_sarif(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "shoot.workers" in rules
 
 
-def test_against_what_is_stored_an_old_violation_is_a_warning(
+def test_a_violation_that_is_stored_already_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stored = write(tmp_path / "old", make_cloud_profile(), BAD)
@@ -68,7 +68,7 @@ def test_against_what_is_stored_an_old_violation_is_a_warning(
 
 
 @pytest.mark.parametrize(
-    ("admission", "code", "said"),
+    ("admission", "code", "expected"),
     [
         pytest.param(
             {"modes": {"shoot.workers": "warn"}}, 0, ": warning: ", id="only warned about"
@@ -85,42 +85,40 @@ def test_against_what_is_stored_an_old_violation_is_a_warning(
         ),
     ],
 )
-def test_modes_of_the_settings_file_count(
+def test_modes_of_the_settings_file_apply(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     admission: dict[str, Any],
     code: int,
-    said: str,
+    expected: str,
 ) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text(yaml.safe_dump({"admission": admission}))
     manifests = write(tmp_path / "new", make_cloud_profile(), BAD)
     assert main(["check", manifests, "--config", str(settings)]) == code
     out = capsys.readouterr().out
-    assert said in out if said else out == ""
+    assert expected in out if expected else out == ""
 
 
-def test_settings_that_do_not_work_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_settings_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tmp_path / "settings.yaml"
     settings.write_text("admission: {modes: {shoot.workers: perhaps}}")
     assert main(["check", write(tmp_path / "new", GOOD), "--config", str(settings)]) == 2
     assert "admission.modes" in capsys.readouterr().err
 
 
-def test_lists_and_kinds_of_others(tmp_path: Path) -> None:
+def test_lists_are_read_and_other_kinds_skipped(tmp_path: Path) -> None:
     listed = {"apiVersion": "v1", "kind": "List", "items": [make_cloud_profile(), BAD, 5]}
     other = {"apiVersion": "x.org/v1", "kind": "Other", "spec": 5}
     assert main(["check", write(tmp_path, other, listed)]) == 1
 
 
 @pytest.mark.parametrize("spec", [5, {"provider": {"workers": 5}}, {"region": []}])
-def test_misshapen_manifests_are_refused(tmp_path: Path, spec: Any) -> None:
+def test_malformed_manifests_are_refused(tmp_path: Path, spec: Any) -> None:
     assert main(["check", write(tmp_path, {**GOOD, "spec": spec})]) == 1
 
 
-def test_what_cannot_be_read_is_said_in_one_line(
+def test_an_unreadable_file_is_a_one_line_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.yaml").write_text("a: [")

@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.admission import judge, read
-from tests.builders import make_cloud_profile, make_shoot, make_worker
-from webhook.api import patches
-from webhook.api.patches import PatchError
+from tests.support.admission import read, validate
+from tests.support.builders import make_cloud_profile, make_shoot, make_worker
 from webhook.api.shoots import Shoot
 from webhook.cli import fix
 from webhook.cli.main import main
+from webhook.kube import patches
+from webhook.kube.patches import PatchError
 
 
 def shoot(*workers: dict[str, Any]) -> dict[str, Any]:
@@ -46,16 +46,18 @@ def plan(raw: dict[str, Any]) -> fix.Repair | None:
         ),
     ],
 )
-def test_what_is_raised(raw: dict[str, Any], raised: tuple[str, ...] | None) -> None:
+def test_which_maximums_are_raised(raw: dict[str, Any], raised: tuple[str, ...] | None) -> None:
     repair = plan(raw)
     assert (None if repair is None else repair.raised) == raised
     if repair is not None:
-        mended = patches.apply(raw, repair.patch)
-        assert plan(mended) is None
-        assert judge("shoot.workers", mended, raw, around=[make_cloud_profile()]).refused == set()
+        repaired = patches.apply(raw, repair.patch)
+        assert plan(repaired) is None
+        assert (
+            validate("shoot.workers", repaired, raw, around=[make_cloud_profile()]).refused == set()
+        )
 
 
-def test_who_was_faster_wins() -> None:
+def test_a_changed_shoot_is_not_patched() -> None:
     raw = shoot(make_worker(zones="abc", maximum=2))
     repair = plan(raw)
     assert repair is not None
@@ -65,6 +67,6 @@ def test_who_was_faster_wins() -> None:
         patches.apply(changed, repair.patch)
 
 
-def test_a_cluster_that_cannot_be_reached(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_cluster_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", "worker-pools", "--kubeconfig", "/nowhere/at/all"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -8,17 +8,23 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.machines import SHOOT_NAMESPACE, decode_all, make_deployment, make_machine, make_set
+from tests.support.machine_objects import (
+    SHOOT_NAMESPACE,
+    decode_all,
+    make_deployment,
+    make_machine,
+    make_set,
+)
 from webhook.api import names
 from webhook.api.decode import convert
-from webhook.api.poolobjects import PoolObject
+from webhook.api.pool_records import PoolRecordObject
 from webhook.cli.main import main
 from webhook.cli.nodegroups import command, listing
 from webhook.cli.simulate import nodegroups
-from webhook.domain import poolencoding, poolrecord
-from webhook.domain.poolrecord import Record, ZoneState
-from webhook.domain.pools import PoolKey
-from webhook.nodegroups.identity import named_by
+from webhook.domain.pools import pool_record, record_encoding
+from webhook.domain.pools.discovery import PoolKey
+from webhook.domain.pools.pool_record import PoolRecord, ZoneState
+from webhook.nodegroups.identity import namespace_in_certificate
 from webhook.state.snapshot import Snapshot
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -34,34 +40,34 @@ def test_a_certificate_for_an_autoscaler_names_its_namespace(
     assert "espalier nodegroups config shoot--dev--two" in capsys.readouterr().out
     for name in ("shoot--dev--one", "shoot--dev--two"):
         folder = tmp_path / f"nodegroups-{name}"
-        assert named_by((folder / "tls.crt").read_bytes()) == name
+        assert namespace_in_certificate((folder / "tls.crt").read_bytes()) == name
         assert (folder / "ca.crt").read_bytes() == (tmp_path / "ca.crt").read_bytes()
         assert (folder / "tls.key").stat().st_mode & 0o077 == 0
 
 
-def test_what_cannot_be_a_namespace_gets_no_certificate(
+def test_an_invalid_namespace_gets_no_certificate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["certs", "create", "--directory", str(tmp_path), "--nodegroups", "../x"]
     assert main(arguments) == 2
-    assert "'../x' is no name of a namespace" in capsys.readouterr().err
+    assert "'../x' is not a valid namespace name" in capsys.readouterr().err
 
 
-def test_a_certificate_of_another_use_names_no_namespace(tmp_path: Path) -> None:
+def test_a_certificate_for_another_use_names_no_namespace(tmp_path: Path) -> None:
     arguments = ["certs", "create", "--directory", str(tmp_path), "--client", "shoot--dev--one"]
     assert main(arguments) == 0
-    assert named_by((tmp_path / "client.crt").read_bytes()) == ""
-    assert named_by(b"no certificate") == ""
+    assert namespace_in_certificate((tmp_path / "client.crt").read_bytes()) == ""
+    assert namespace_in_certificate(b"no certificate") == ""
 
 
-def test_an_autoscaler_is_told_what_to_set_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_config_lists_flags_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nodegroups", "config", "shoot--dev--one", "--offline"]) == 0
-    said = capsys.readouterr().out
-    assert 'address: "espalier.espalier-system.svc:9444"' in said
+    printed = capsys.readouterr().out
+    assert 'address: "espalier.espalier-system.svc:9444"' in printed
     for flag in ("--cloud-provider=externalgrpc", "--balance-similar-node-groups=true"):
-        assert f"\n{flag}  # " in said
-    assert "\n# --capacity-quotas-enabled=true: " in said
-    assert "\n# --nodes: " in said
+        assert f"\n{flag}  # " in printed
+    assert "\n# --capacity-quotas-enabled=true: " in printed
+    assert "\n# --nodes: " in printed
 
 
 def _snapshot() -> Snapshot:
@@ -73,13 +79,13 @@ def _snapshot() -> Snapshot:
     machines = [make_machine(old, "a"), make_machine(old, "b"), make_machine(new, "a", "Pending")]
     key = PoolKey(SHOOT_NAMESPACE, f"mcm:{names.WORKER_POOL}", "pool")
     bad = ZoneState(until="2026-01-01T12:05:00Z", strikes=1, on_trial=True)
-    record = poolrecord.with_zone(Record(key), second["metadata"]["name"], bad)
-    written: Any = poolencoding.encode(record, "espalier-system")
+    record = pool_record.with_zone_state(PoolRecord(key), second["metadata"]["name"], bad)
+    written: Any = record_encoding.encode(record, "espalier-system")
     objects = decode_all(first, second, broken, old, new, *machines)
-    return Snapshot.of([*objects, convert(PoolObject, written)], taken_at=NOW)
+    return Snapshot.of([*objects, convert(PoolRecordObject, written)], taken_at=NOW)
 
 
-def test_a_listing_shows_bounds_sizes_troubles_and_permits() -> None:
+def test_a_listing_shows_bounds_sizes_zone_states_and_permits() -> None:
     snapshot = _snapshot()
     (view,) = listing.views_of(snapshot)
     first, second = listing.rows_of(snapshot, view)
@@ -88,13 +94,31 @@ def test_a_listing_shows_bounds_sizes_troubles_and_permits() -> None:
     assert (second.minimum, second.maximum, second.assigned, second.ready) == (0, 2, 1, 0)
     assert second.json["badUntil"] == "2026-01-01T12:05:00Z"
     assert json.loads(json.dumps(first.json))["pool"] == "pool"
-    (unfit,) = view.unfit
+    (unusable,) = view.unusable
     console = Console(width=200, record=True)
-    console.print(command._shown([first, second], [unfit]))
-    said = console.export_text()
-    assert "bad until 12:05:00" in said
-    assert "rolling" in said
-    assert f"left out: {unfit.name}: spec.poolMaximum: required" in said
+    console.print(command._render([first, second], [unusable], []))
+    printed = console.export_text()
+    assert "bad until 12:05:00" in printed
+    assert "rolling" in printed
+    assert f"left out: {unusable.name}: spec.poolMaximum: required" in printed
+
+
+def test_zones_that_disagree_are_listed_with_their_values_and_what_counts() -> None:
+    lagging = make_deployment(zone=1, bounds=(3, 4), metadata=ADAPTIVE)
+    raised = make_deployment(zone=0, bounds=(3, 9), metadata=ADAPTIVE)
+    snapshot = Snapshot.of(decode_all(lagging, raised), taken_at=NOW)
+    (view,) = listing.views_of(snapshot)
+    (found,) = listing.disagreements_of(view)
+    first, second = raised["metadata"]["name"], lagging["metadata"]["name"]
+    assert found.text == (
+        f"zones disagree: {SHOOT_NAMESPACE}/pool: poolMaximum is 9 in {first}, 4 in {second};"
+        " 4 counts, set one value in all"
+    )
+    reported = command.Listing([], [], [found]).json["disagreements"]
+    assert json.loads(json.dumps(reported))[0]["values"] == {first: "9", second: "4"}
+    console = Console(width=300, record=True)
+    console.print(command._render([], [], [found]))
+    assert found.text in console.export_text()
 
 
 SCENARIO = """
@@ -108,12 +132,12 @@ events:
 """
 
 
-def test_a_scenario_is_worked_out_scan_by_scan(tmp_path: Path) -> None:
+def test_a_scenario_gives_a_scan_after_each_event(tmp_path: Path) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(SCENARIO)
     found = nodegroups.scans(nodegroups.read(str(path)))
-    said = [[(*group.bounds, group.assigned) for group in scan] for scan in found]
-    assert said == [
+    printed = [[(*group.bounds, group.assigned) for group in scan] for scan in found]
+    assert printed == [
         [(1, 4, 0), (1, 4, 0), (1, 4, 0)],
         [(0, 3, 0), (2, 4, 1), (1, 3, 0)],
         [(0, 2, 0), (2, 4, 2), (1, 2, 0)],
@@ -123,7 +147,21 @@ def test_a_scenario_is_worked_out_scan_by_scan(tmp_path: Path) -> None:
     ]
 
 
-def test_a_scenario_becomes_a_table_and_a_drawing(
+@pytest.mark.parametrize(
+    ("event", "sizes"),
+    [
+        pytest.param({"increase": {0: 4, 1: 3, 2: 3}}, [2, 1, 1], id="a balanced scale-up"),
+        pytest.param({"increase": {1: 4}}, [0, 4, 0], id="one zone alone"),
+        pytest.param({"bad": [0], "increase": {1: 4, 2: 4}}, [0, 2, 2], id="a bad zone"),
+    ],
+)
+def test_increases_of_one_event_share_the_pool(event: dict[str, Any], sizes: list[int]) -> None:
+    pool = {"minimum": 0, "maximum": 4, "zones": 3, "sizingStrategy": "Adaptive"}
+    scenario = nodegroups.ScenarioFile.model_validate({"pool": pool, "events": [event]})
+    assert [group.assigned for group in nodegroups.scans(scenario)[1]] == sizes
+
+
+def test_a_scenario_is_printed_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, drawn = tmp_path / "scenario.yaml", tmp_path / "scenario.svg"
@@ -156,7 +194,7 @@ def test_a_scenario_becomes_a_table_and_a_drawing(
         pytest.param("", "nodegroups", id="nothing"),
     ],
 )
-def test_a_scenario_that_makes_no_sense_is_explained(
+def test_an_invalid_scenario_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
 ) -> None:
     path = tmp_path / "nodegroups.yaml"
@@ -165,7 +203,7 @@ def test_a_scenario_that_makes_no_sense_is_explained(
     assert message in capsys.readouterr().err
 
 
-def test_a_scenario_needs_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_without_a_file_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "nodegroups"]) == 2
     assert main(["simulate", "others", "file"]) == 2
     assert main(["simulate"]) == 2

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.landscapes import read
-from tests.sets import LABELS, make_set
-from tests.unit.domain.test_replicas import ready_seed
+from tests.support.landscape_objects import read
+from tests.support.replica_objects import ready_seed
+from tests.support.set_objects import LABELS, make_set
 from webhook.api import names
 from webhook.api.core import ControllerRevision
 from webhook.api.managedseeds import ManagedSeed, ManagedSeedSet
 from webhook.api.shoots import Shoot
 from webhook.cli import plugin
 from webhook.cli.rollout import command, differences, progress
-from webhook.domain.replicas import Replica
+from webhook.domain.sets.replicas import Replica
 
 
 def make_revision(number: int, version: str, **more: Any) -> ControllerRevision:
@@ -32,14 +32,14 @@ def make_status(
 ) -> ManagedSeedSet:
     body = make_set()
     body["metadata"]["generation"] = 2
-    told = {"type": "Progressing", "status": status, "reason": reason, "message": "so it is"}
+    annotated = {"type": "Progressing", "status": status, "reason": reason, "message": "so it is"}
     differ = {"type": names.DRIFTED, "status": "True", "reason": "x", "message": differing}
     body["status"] = {
         "observedGeneration": 2,
         "replicas": 3,
         "readyReplicas": 3,
         "updateRevision": "leaf-x",
-        "conditions": ([told] if reason else []) + ([differ] if differing else []),
+        "conditions": ([annotated] if reason else []) + ([differ] if differing else []),
         **more,
     }
     return read(ManagedSeedSet, body)
@@ -48,9 +48,9 @@ def make_status(
 def make_replica(ordinal: int, revision: str) -> Replica:
     labels = {**LABELS, names.CONTROLLER_REVISION_HASH: revision}
     metadata = {"name": f"leaf-{ordinal}", "namespace": "garden", "labels": labels}
-    told = {"type": "ShootsReady", "status": "True", "message": f"{ordinal} of 9 are ready"}
+    annotated = {"type": "ShootsReady", "status": "True", "message": f"{ordinal} of 9 are ready"}
     body = {"spec": {"shoot": {"name": metadata["name"]}}, "metadata": metadata}
-    managed_seed = read(ManagedSeed, body | {"status": {"conditions": [told]}})
+    managed_seed = read(ManagedSeed, body | {"status": {"conditions": [annotated]}})
     return Replica(f"leaf-{ordinal}", ordinal, read(Shoot, {"metadata": metadata}), managed_seed)
 
 
@@ -59,7 +59,7 @@ def make_replicas(updated: int) -> list[Replica]:
 
 
 @pytest.mark.parametrize(
-    ("owner", "updated", "said", "done", "stuck"),
+    ("owner", "updated", "message", "done", "stuck"),
     [
         pytest.param(
             make_status("Complete"),
@@ -81,7 +81,7 @@ def make_replicas(updated: int) -> list[Replica]:
         pytest.param(
             make_status("Complete", readyReplicas=2),
             3,
-            "3 of 3 replicas are updated; Complete: so it is",
+            "3 of 3 replicas are updated; waiting for replicas to become ready: 2 of 3 are ready",
             False,
             False,
             id="not before all are ready",
@@ -120,50 +120,54 @@ def make_replicas(updated: int) -> list[Replica]:
         ),
     ],
 )
-def test_progress_in_a_line(
-    owner: ManagedSeedSet, updated: int, said: str, done: bool, stuck: bool
+def test_the_progress_is_one_line(
+    owner: ManagedSeedSet, updated: int, message: str, done: bool, stuck: bool
 ) -> None:
-    assert progress.of_set(owner, make_replicas(updated), recorded=True) == (said, done, stuck)
+    assert progress.progress_of(owner, make_replicas(updated), recorded=True) == (
+        message,
+        done,
+        stuck,
+    )
 
 
-def test_what_the_status_says_of_earlier_templates_is_not_the_end() -> None:
-    now = progress.of_set(make_status("Complete"), make_replicas(3), recorded=False)
+def test_a_status_about_earlier_templates_is_not_complete() -> None:
+    now = progress.progress_of(make_status("Complete"), make_replicas(3), recorded=False)
     assert now == ("waiting for the present templates to be recorded ...", False, False)
 
 
-def test_a_revision_is_told_by_what_it_changed_or_by_its_cause() -> None:
+def test_a_revision_is_described_by_its_changes_or_its_cause() -> None:
     first, second = make_revision(1, "1.35.1"), make_revision(2, "1.35.2")
     assert differences.summary(None, first) == "<none>"
     assert differences.summary(first, second) == (
         "shootTemplate.spec.kubernetes.version: 1.35.1 → 1.35.2"
     )
-    told = make_revision(3, "1.35.3", annotations={differences.CAUSE: "because"})
-    assert differences.summary(second, told) == "because"
+    annotated = make_revision(3, "1.35.3", annotations={names.CHANGE_CAUSE: "because"})
+    assert differences.summary(second, annotated) == "because"
 
 
-def test_a_difference_is_written_as_diff_does() -> None:
+def test_a_difference_is_a_unified_diff() -> None:
     text = differences.unified(make_revision(1, "1.35.1"), make_revision(2, "1.35.2"))
     assert text.startswith("--- revision 1\n+++ revision 2\n")
     assert "-      version: 1.35.1\n+      version: 1.35.2\n" in text
 
 
-def test_a_target_that_is_no_set_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_of_another_kind_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert plugin.main(["rollout", "pause", "deployment/x"]) == 2
-    assert "write it like mss/NAME" in capsys.readouterr().err
+    assert "write mss/NAME" in capsys.readouterr().err
 
 
-def test_progress_is_drawn_with_a_line_for_each_replica_the_next_one_last() -> None:
+def test_the_table_has_a_row_for_each_replica_in_the_order_of_the_rollout() -> None:
     owner = make_status("Updating")
     members = [make_replica(0, "leaf-old"), replace(make_replica(1, "leaf-x"), seed=ready_seed())]
     console = Console(width=120, record=True, file=StringIO())
-    now = progress.of_set(owner, members, recorded=True)
+    now = progress.progress_of(owner, members, recorded=True)
     console.print(progress.table(owner, members, now))
     shown = console.export_text()
     rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
     assert [*rows].index("REPLICA") < [*rows].index("leaf-1") < [*rows].index("leaf-0")
     assert ("not ready" in rows["leaf-1"], "not ready" in rows["leaf-0"]) == (False, True)
-    for said in ("leaf-old", "leaf-x", "0 of 9 are ready", "1 of 3 replicas", "so it is"):
-        assert said in shown
+    for message in ("leaf-old", "leaf-x", "0 of 9 are ready", "1 of 3 replicas", "so it is"):
+        assert message in shown
 
 
 FIRST, SECOND, THIRD = (make_revision(n, f"1.35.{n}") for n in (1, 2, 3))
@@ -176,16 +180,16 @@ FIRST, SECOND, THIRD = (make_revision(n, f"1.35.{n}") for n in (1, 2, 3))
         pytest.param([FIRST, SECOND], None, 0, SECOND, id="a change that is not recorded yet"),
         pytest.param([FIRST], None, 0, FIRST, id="even the first change"),
         pytest.param([FIRST, SECOND], FIRST, 0, SECOND, id="an undo whose number has not followed"),
-        pytest.param([FIRST, SECOND, THIRD], THIRD, 1, FIRST, id="the one that was asked for"),
+        pytest.param([FIRST, SECOND, THIRD], THIRD, 1, FIRST, id="the requested one"),
     ],
 )
-def test_which_revision_an_undo_goes_back_to(
+def test_which_revision_an_undo_restores(
     found: list[ControllerRevision],
     present: ControllerRevision | None,
     number: int,
     chosen: ControllerRevision,
 ) -> None:
-    assert command.choose(found, present, number) is chosen
+    assert command.choose_revision(found, present, number) is chosen
 
 
 @pytest.mark.parametrize(
@@ -196,6 +200,8 @@ def test_which_revision_an_undo_goes_back_to(
         pytest.param([FIRST, SECOND], 7, id="nor one that is not there"),
     ],
 )
-def test_an_undo_that_leads_nowhere(found: list[ControllerRevision], number: int) -> None:
+def test_an_undo_without_such_a_revision_is_an_error(
+    found: list[ControllerRevision], number: int
+) -> None:
     with pytest.raises(command.UsageError):
-        command.choose(found, found[-1] if found else None, number)
+        command.choose_revision(found, found[-1] if found else None, number)

@@ -7,11 +7,13 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from tests.support.steps import count_steps
 from webhook.api.scaling import ScheduledScaling
-from webhook.cli.schedule import drawing, texts
+from webhook.cli import svg
+from webhook.cli.schedule import drawing, terminal
 from webhook.cli.schedule.timeline import Step, describe, lanes, steps
-from webhook.domain.floors import Floors
-from webhook.domain.windows import Window
+from webhook.domain.scaling.floors import Floors
+from webhook.domain.scaling.recurrence import Window
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 WEEK = NOW + timedelta(days=7)
@@ -48,7 +50,7 @@ def _at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def test_overlapping_windows_are_shown_together() -> None:
+def test_floors_of_overlapping_windows_are_combined() -> None:
     (lane,) = lanes([LUNCH, CAMPAIGN], NOW, NOW + timedelta(days=1, hours=3))
     assert list(steps(lane)) == [
         Step(Window(NOW, _at("2026-03-02T14:00:00")), Floors(10)),
@@ -57,17 +59,17 @@ def test_overlapping_windows_are_shown_together() -> None:
     ]
 
 
-def test_what_has_no_window_says_why() -> None:
+def test_a_schedule_without_a_window_has_a_remark() -> None:
     (lane,) = lanes([PAUSED, WRONG], NOW, WEEK)
     assert {bar.name: bar.remark for bar in lane.bars} == {
         "paused": "suspended",
-        "wrong": "spec.schedule.duration: say how long each window lasts, e.g. 90m",
+        "wrong": "spec.schedule.duration: set the duration of each window, e.g. 90m",
     }
 
 
 def test_a_terminal_shows_a_bar_for_each_schedule() -> None:
     found = lanes([LUNCH, CAMPAIGN, PAUSED], NOW, WEEK)
-    drawn = texts.draw(found, NOW, WEEK, 100)
+    drawn = terminal.draw(found, NOW, WEEK, 100)
     lines = drawn.splitlines()
     assert lines[0] == ("2026-03-02 12:00 to 2026-03-09 12:00 UTC, one character is 115 min")
     assert "│Tue 03" in lines[2]
@@ -78,21 +80,21 @@ def test_a_terminal_shows_a_bar_for_each_schedule() -> None:
     assert all(len(line) <= 100 for line in lines)
 
 
-def test_nothing_is_said_in_words() -> None:
-    assert texts.draw([], NOW, WEEK, 80) == "there are no scheduled scalings\n"
+def test_no_schedules_give_one_sentence() -> None:
+    assert terminal.draw([], NOW, WEEK, 80) == "there are no scheduled scalings\n"
 
 
-def test_a_short_window_is_never_invisible() -> None:
+def test_a_short_window_is_visible() -> None:
     short = _scaling(
         "short", {"startAt": "2026-03-05T10:00:00Z", "finishAt": "2026-03-05T10:01:00Z"}, 5
     )
-    drawn = texts.draw(lanes([short], NOW, WEEK), NOW, WEEK, 80)
+    drawn = terminal.draw(lanes([short], NOW, WEEK), NOW, WEEK, 80)
     assert drawn.count("█") == 1
 
 
 def test_a_drawing_is_svg_with_a_box_for_each_window() -> None:
     found = lanes([LUNCH, CAMPAIGN], NOW, WEEK)
-    tree = ElementTree.fromstring(drawing.draw(found, NOW, WEEK))
+    tree = ElementTree.fromstring(svg.write(drawing.draw(found, NOW, WEEK)))
     boxes = [each for each in tree.iter() if each.tag.endswith("rect")]
     windows = sum(len(bar.windows) for lane in found for bar in lane.bars)
     together = sum(len([*steps(lane)]) for lane in found)
@@ -108,5 +110,53 @@ def test_a_drawing_is_svg_with_a_box_for_each_window() -> None:
         (Floors(None, {"app": {"memory": "5Gi", "cpu": "2"}}), "app cpu 2, app memory 5Gi"),
     ],
 )
-def test_floors_in_words(floors: Floors, text: str) -> None:
+def test_floors_are_described_in_one_line(floors: Floors, text: str) -> None:
     assert describe(floors) == text
+
+
+def test_a_schedule_that_never_closes_is_open_all_the_time() -> None:
+    always = _scaling("always", {"cron": "* * * * *", "duration": "1m"}, 5)
+    (lane,) = lanes([always], NOW, WEEK)
+    assert [*steps(lane)] == [Step(Window(NOW, WEEK), Floors(5))]
+    assert "·" not in terminal.draw([lane], NOW, WEEK, 100)
+
+
+OFTEN = _scaling("often", {"cron": "*/2 * * * *", "duration": "1m"}, 5)
+ENDING = _scaling(
+    "ending", {"cron": "*/2 * * * *", "duration": "1m", "finishAt": "2026-03-08T12:00:00Z"}, 9
+)
+
+
+def test_gaps_that_nobody_can_see_are_not_shown_and_that_is_said() -> None:
+    (lane,) = lanes([OFTEN, ENDING], NOW, WEEK)
+    assert {bar.name: bar.windows for bar in lane.bars} == {
+        "often": (Window(NOW, _at("2026-03-09T12:00:00")),),
+        "ending": (Window(NOW, _at("2026-03-08T12:00:00")),),
+    }
+    drawn = terminal.draw([lane], NOW, WEEK, 100)
+    assert "  5 replicas (gaps of less than 3 min are not shown)" in drawn
+    (often,) = (line for line in drawn.splitlines() if line.startswith("  often"))
+    assert "·" not in often
+
+
+def test_gaps_are_shown_on_a_shorter_timeline() -> None:
+    hour = NOW + timedelta(hours=1)
+    (lane,) = lanes([OFTEN], NOW, hour)
+    assert len(lane.bars[0].windows) == 30
+    assert "not shown" not in terminal.draw([lane], NOW, hour, 100)
+
+
+def test_the_steps_of_many_dense_schedules_cost_no_more_than_their_edges() -> None:
+    few, many = (
+        lanes(
+            [
+                _scaling(f"s{number}", {"cron": f"{number % 5}-59/5 * * * *", "duration": "1m"}, 5)
+                for number in range(count)
+            ],
+            NOW,
+            NOW + timedelta(days=1),
+        )[0]
+        for count in (5, 50)
+    )
+    assert [*steps(few)] == [*steps(many)]
+    assert count_steps(lambda: [*steps(many)]) < 15 * count_steps(lambda: [*steps(few)])

@@ -7,15 +7,14 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.builders import CORE
-from tests.sets import make_set
-from tests.unit.controllers.test_seedautoscaler import make_autoscaler
+from tests.support.builders import CORE
+from tests.support.set_objects import make_autoscaler, make_set
 from webhook.api.shoots import Shoot
+from webhook.cli import svg
 from webhook.cli.main import main
-from webhook.cli.pictures import svg
 from webhook.cli.simulate import arrivals, chart
 from webhook.cli.simulate.arrivals import ArrivalsError
-from webhook.cli.simulate.chart import Line, Panel
+from webhook.cli.simulate.chart import Chart, DataSeries
 
 
 @pytest.fixture
@@ -43,11 +42,11 @@ def test_targets_are_compared_in_a_table_and_a_drawing(
     landscape: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate(landscape, "--arrivals=20", "--target=50", "--target=90") == 0
-    said = capsys.readouterr().out
-    assert "target 50%" in said
-    assert "target 90%" in said
-    moments = [line for line in said.splitlines() if line.count(" min") == 2 and "%, " in line]
-    assert len(moments) == 29  # 3 days of half hours in no more than 30 lines
+    message = capsys.readouterr().out
+    assert "target 50%" in message
+    assert "target 90%" in message
+    rows = [line for line in message.splitlines() if line.count(" min") == 2 and "%, " in line]
+    assert len(rows) == 29  # 3 days of half hours in no more than 30 lines
     drawn = ElementTree.fromstring((landscape.parent / "out.svg").read_text())
     lines = [each for each in drawn.iter() if each.tag.endswith("polyline")]
     assert len(lines) == 8
@@ -79,21 +78,21 @@ def test_arrivals_are_replayed_from_a_file(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         pytest.param("", "needs columns day, action, shoot", id="empty"),
         pytest.param("day,action,shoot\nx,create,s", "line 2", id="no number"),
         pytest.param("day,action,shoot\n1,move,s", "create or delete, not 'move'", id="action"),
     ],
 )
-def test_bad_arrivals_are_explained(tmp_path: Path, content: str, said: str) -> None:
+def test_malformed_arrivals_are_errors(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "arrivals.csv"
     path.write_text(content)
-    with pytest.raises(ArrivalsError, match=said):
-        arrivals.replayed(path, [Shoot()])
+    with pytest.raises(ArrivalsError, match=message):
+        arrivals.replay(path, [Shoot()])
 
 
-def test_a_landscape_without_an_autoscaler_is_explained(
+def test_a_landscape_without_an_autoscaler_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "landscape.yaml"
@@ -103,7 +102,7 @@ def test_a_landscape_without_an_autoscaler_is_explained(
 
 
 @pytest.mark.parametrize(
-    ("flag", "said"),
+    ("flag", "message"),
     [
         pytest.param("--days=0", "--days must be more than 0", id="no days"),
         pytest.param("--days=nan", "--days must be more than 0", id="no number of days"),
@@ -114,35 +113,46 @@ def test_a_landscape_without_an_autoscaler_is_explained(
         pytest.param("--arrivals=-3", "name a file, or how many", id="a negative rate"),
         pytest.param("--arrivals=nowhere.csv", "nowhere.csv", id="no such file"),
         pytest.param("--output=/nowhere/out.svg", "No such file or directory", id="no folder"),
+        pytest.param("--output=out.PNG", "name an .svg file", id="no SVG file"),
     ],
 )
-def test_flags_that_make_no_sense_are_explained(
-    landscape: Path, capsys: pytest.CaptureFixture[str], flag: str, said: str
+def test_invalid_flags_are_errors(
+    landscape: Path, capsys: pytest.CaptureFixture[str], flag: str, message: str
 ) -> None:
     assert simulate(landscape, "--arrivals=5", flag) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_drawing_named_png_is_one(landscape: Path) -> None:
-    output = landscape.parent / "out.PNG"
-    assert simulate(landscape, "--arrivals=20", f"--output={output}") == 0
-    assert output.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_random_shoots_go_only_after_they_came() -> None:
+def test_random_shoots_are_deleted_after_their_creation() -> None:
     events = arrivals.read("30", [Shoot()], 10, 2, seed=7)
-    came: dict[str, timedelta] = {}
+    created: dict[str, timedelta] = {}
     for event in events:
         if event.action == "create":
-            came[event.name] = event.at
+            created[event.name] = event.at
         else:
-            assert came[event.name] <= event.at
-    assert 200 < len(came) < 400
+            assert created[event.name] <= event.at
+    assert 200 < len(created) < 400
 
 
 def test_long_lines_are_thinned_and_names_escaped() -> None:
     points = [(float(number), float(number % 7)) for number in range(10_000)]
-    drawn = svg.write(chart.draw([Panel("a < b", [Line("<x>", points)])]))
+    drawn = svg.write(chart.draw([Chart("a < b", [DataSeries("<x>", points)])]))
     assert len(drawn) < 60_000
     assert "a &lt; b" in drawn
     assert "&lt;x&gt;" in drawn
+
+
+@pytest.mark.parametrize("mode", ["Auto", "Recommend"])
+def test_an_autoscaler_that_only_recommends_is_simulated_as_one_that_acts(
+    landscape: Path, capsys: pytest.CaptureFixture[str], mode: str
+) -> None:
+    assert simulate(landscape, "--arrivals=20") == 0
+    expected = (landscape.parent / "out.svg").read_text()
+    capsys.readouterr()
+    documents = [*yaml.safe_load_all(landscape.read_text())]
+    documents[-1]["spec"]["mode"] = mode
+    landscape.write_text(yaml.safe_dump_all(documents))
+    assert simulate(landscape, "--arrivals=20") == 0
+    assert (landscape.parent / "out.svg").read_text() == expected
+    note = "has mode Recommend; it is simulated as with Auto"
+    assert (note in capsys.readouterr().out) == (mode == "Recommend")

@@ -1,4 +1,4 @@
-"""The cache: what holds it up, what does not, and what its snapshots say."""
+"""The cache: when it is synced, what is stale, and what its snapshots show."""
 
 import asyncio
 import gc
@@ -10,19 +10,27 @@ from typing import Any
 
 import pytest
 
-from tests.clocks import FakeClock, settle
-from tests.scripted import ScriptedServer, bookmark, event, fail, scripted, stall, stream
-from tests.unit.cluster.rig import PATH as SHOOTS
-from tests.unit.cluster.rig import TIMING, make_shoot
+from tests.support.clocks import FakeClock, settle
+from tests.support.scripted_server import (
+    ScriptedServer,
+    bookmark,
+    event,
+    fail,
+    scripted,
+    stall,
+    stream,
+)
+from tests.unit.cluster.reflector_rig import PATH as SHOOTS
+from tests.unit.cluster.reflector_rig import TIMING, make_shoot
 from webhook.api.core import APIService, CustomResourceDefinition
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import Object, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster.cache import ASSUMED_FOR, STALE_AFTER, Cache, NotSyncedError
-from webhook.cluster.pacing import Timing
+from webhook.cluster.pacing import WatchTiming
 from webhook.cluster.requests import Selection
-from webhook.state.questions import Get
+from webhook.kube.meta import Object, ObjectKey
+from webhook.state.live_reads import LiveGet
 from webhook.state.snapshot import StaleSnapshotError
 
 SEEDS = "/apis/core.gardener.cloud/v1beta1/seeds"
@@ -58,16 +66,16 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    *models: type[Object], timing: Timing = TIMING, **scripts: Iterable[Any]
+    *models: type[Object], timing: WatchTiming = TIMING, **scripts: Iterable[Any]
 ) -> AsyncIterator[Running]:
     paths = {"shoots": SHOOTS, "seeds": SEEDS, "definitions": DEFINITIONS, "services": SERVICES}
     async with scripted() as (server, client):
         for name, acts in scripts.items():
-            server.play(paths[name], *acts)
+            server.respond(paths[name], *acts)
         clock = FakeClock()
         kinds = [kind_of_model(model) for model in models]
         cache = Cache(client, kinds, clock, timing=timing)
-        cache.on_change = server.happened.set
+        cache.on_change = server.activity.set
         task = asyncio.create_task(cache.run())
         try:
             yield Running(cache, server, clock)
@@ -91,7 +99,7 @@ async def test_a_cache_is_synced_when_every_kind_is() -> None:
             run.cache.snapshot()
 
 
-async def test_a_kind_that_is_not_served_holds_nothing_up_and_says_so() -> None:
+async def test_a_kind_that_is_not_served_does_not_delay_the_sync_and_is_reported() -> None:
     async with running(Shoot, Seed, shoots=[listed(make_shoot("oak"))], seeds=[MISSING]) as run:
         await run.cache.wait_synced()
         snapshot = run.cache.snapshot()
@@ -104,13 +112,15 @@ async def test_a_kind_that_is_not_served_holds_nothing_up_and_says_so() -> None:
         assert run.cache.lost_for == 0.0
 
 
-async def test_an_aggregated_api_that_is_down_holds_nothing_up_and_its_kind_is_stale() -> None:
+async def test_an_aggregated_api_that_is_down_does_not_delay_the_sync_and_its_kind_is_stale() -> (
+    None
+):
     down = fail(503, "ServiceUnavailable", "the server is currently unable to handle the request")
     seeds = [down, down, listed({"metadata": {"name": "alpha"}})]
     async with running(Shoot, Seed, shoots=[listed()], seeds=seeds) as run:
         await run.until("shoots", synced=True)
         await run.server.until(lambda: run.status("seeds").failure != "")
-        assert not run.cache.synced  # it may have been a hiccup
+        assert not run.cache.synced  # one failure is not enough
         await run.clock.advance(2)
         await run.cache.wait_synced()
         snapshot = run.cache.snapshot()
@@ -124,11 +134,11 @@ async def test_an_aggregated_api_that_is_down_holds_nothing_up_and_its_kind_is_s
         assert run.cache.stale_kinds == []
 
 
-async def test_an_aggregated_api_that_never_answers_holds_nothing_up() -> None:
+async def test_an_aggregated_api_that_never_answers_does_not_delay_the_sync() -> None:
     async with running(Shoot, shoots=[listed()]) as first:
-        await first.cache.wait_synced()  # a process's first request imports what it needs
-    # Long enough for the kind that answers, however busy the machine is.
-    timing = Timing(opening=1.0, chance=TIMING.chance)
+        await first.cache.wait_synced()  # the first request of a process imports modules
+    # Long enough for the kind that is served, however busy the machine is.
+    timing = WatchTiming(opening=1.0, chance=TIMING.chance)
     async with running(
         Shoot, Seed, timing=timing, shoots=[listed()], seeds=[stall(), stall()]
     ) as run:
@@ -174,8 +184,8 @@ async def test_a_kind_switches_on_when_its_definition_appears() -> None:
         appears.set()
         await run.until("shoots", synced=True, objects=1)
         assert run.cache.snapshot().serves(Shoot)
-        # Nobody asked for the other kind again: that definition was not its own.
-        assert [asked.path for asked in run.server.asked].count(SEEDS) == 1
+        # The other kind was not retried: the definition was not its own.
+        assert [received.path for received in run.server.received].count(SEEDS) == 1
 
 
 async def test_a_kind_switches_on_when_its_aggregated_api_appears() -> None:
@@ -211,12 +221,12 @@ async def test_a_lost_watch_makes_its_kind_stale_after_a_while() -> None:
         assert snapshot.is_stale(Shoot)
         assert snapshot.get(Shoot, OAK) is not None
         assert snapshot.look_up(Shoot, OAK) is None
-        assert snapshot.questions == [Get(Shoot, OAK)]
+        assert snapshot.live_reads == [LiveGet(Shoot, OAK)]
         assert run.status("shoots").staleness == run.clock.monotonic() - lost_at
-        assert run.cache.lost_for == 0.0  # the other watch stands
+        assert run.cache.lost_for == 0.0  # the other watch is established
 
 
-async def test_losing_every_watch_is_told_by_the_youngest_loss() -> None:
+async def test_lost_for_counts_from_the_watch_that_was_lost_last() -> None:
     ends = asyncio.Event()
     brief = stream(bookmark("10", ends_list=True), hang=ends, cut=True)
     down = [fail(503, "ServiceUnavailable")] * 9
@@ -228,7 +238,7 @@ async def test_losing_every_watch_is_told_by_the_youngest_loss() -> None:
         assert run.cache.lost_for == 70
 
 
-async def test_a_snapshot_of_the_cache_ends_with_its_turn_of_the_loop() -> None:
+async def test_a_snapshot_expires_with_its_iteration_of_the_event_loop() -> None:
     async with running(Shoot, shoots=[listed(make_shoot("oak"))]) as run:
         await run.cache.wait_synced()
         snapshot = run.cache.snapshot()
@@ -239,7 +249,7 @@ async def test_a_snapshot_of_the_cache_ends_with_its_turn_of_the_loop() -> None:
             snapshot.get(Shoot, OAK)
 
 
-async def test_own_writes_are_shown_at_once_and_give_way_to_what_comes_back() -> None:
+async def test_assumed_writes_are_visible_at_once_and_are_replaced_by_the_watch() -> None:
     comes = asyncio.Event()
     first = stream(event("ADDED", make_shoot("oak", 5)), bookmark("10", ends_list=True), hang=comes)
     back = stream(event("MODIFIED", make_shoot("oak", 12, "gamma")), hang=True)
@@ -255,7 +265,7 @@ async def test_own_writes_are_shown_at_once_and_give_way_to_what_comes_back() ->
         assert seed_of(cache) == "gamma"
 
 
-async def test_a_write_that_fails_is_forgotten_and_one_that_never_comes_back_expires() -> None:
+async def test_a_failed_write_is_forgotten_and_one_that_is_never_observed_expires() -> None:
     async with running(Shoot, shoots=[listed(make_shoot("oak", 5))]) as run:
         cache = run.cache
         await cache.wait_synced()
@@ -278,17 +288,17 @@ def seed_of(cache: Cache) -> str:
     return shoot.spec.seed_name
 
 
-async def test_what_is_synced_is_kept_from_the_garbage_collector() -> None:
+async def test_synced_objects_are_frozen_for_the_garbage_collector() -> None:
     async with running(Shoot, shoots=[listed(make_shoot("oak"))]) as run:
         await run.cache.wait_synced()
         await settle()
         assert gc.get_freeze_count() > 1000
 
 
-async def test_a_kind_may_be_followed_in_part() -> None:
+async def test_a_kind_may_be_watched_in_part() -> None:
     async with scripted() as (server, client):
         selection = Selection(kind_of_model(Shoot), namespace="garden")
-        server.play("/apis/core.gardener.cloud/v1beta1/namespaces/garden/shoots", listed())
+        server.respond("/apis/core.gardener.cloud/v1beta1/namespaces/garden/shoots", listed())
         cache = Cache(client, [selection], FakeClock())
         task = asyncio.create_task(cache.run())
         async with asyncio.timeout(5):

@@ -1,27 +1,31 @@
-"""The client: what it sends, what it takes for an answer, and live answers to questions."""
+"""The client: requests, responses and live reads."""
 
 import json
 
 import pytest
 
-from tests.clocks import FakeClock
-from tests.scripted import answer, fail, page, say, scripted, stream
+from tests.support.clocks import FakeClock
+from tests.support.scripted_server import fail, page, respond_json, respond_text, scripted, stream
 from webhook.api.core import ConfigMap, Secret
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
-from webhook.cluster.answers import GRANTED_SECONDS, Rights, UnanswerableError
-from webhook.cluster.answers import answer as answer_questions
 from webhook.cluster.errors import (
     ConflictError,
     NotFoundError,
-    QuietError,
+    SilentWatchError,
     UnauthorizedError,
     UnreachableError,
     UnreadableError,
 )
+from webhook.cluster.live_reader import (
+    ACCESS_CACHE_SECONDS,
+    AccessCache,
+    LiveReadError,
+    read_live,
+)
 from webhook.cluster.requests import Selection, watch
-from webhook.state.questions import Find, Get, MayI
+from webhook.kube.meta import ObjectKey
+from webhook.state.live_reads import AccessReview, LiveGet, LiveList
 
 CONFIG_MAP = kind_of_model(ConfigMap)
 KEY = ObjectKey("garden", "notes")
@@ -35,15 +39,17 @@ REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 async def test_every_verb_is_sent_as_the_server_expects_it() -> None:
     async with scripted() as (server, client):
-        server.play(ONE, *[answer(NOTES)] * 5)
-        server.play(PATH, answer(NOTES, 201))
+        server.respond(ONE, *[respond_json(NOTES)] * 5)
+        server.respond(PATH, respond_json(NOTES, 201))
         assert await client.get(CONFIG_MAP, KEY) == NOTES
         await client.create(CONFIG_MAP, KEY, NOTES, query={"dryRun": "All"})
         await client.update(CONFIG_MAP, KEY, NOTES)
         await client.patch(CONFIG_MAP, KEY, [{"op": "remove", "path": "/data"}])
         await client.apply(CONFIG_MAP, KEY, NOTES, manager="espalier")
         await client.delete(CONFIG_MAP, KEY, uid="u-1")
-        sent = [(asked.method, asked.headers.get("Content-Type")) for asked in server.asked]
+        sent = [
+            (received.method, received.headers.get("Content-Type")) for received in server.received
+        ]
         assert sent == [
             ("GET", None),
             ("POST", "application/json"),
@@ -52,23 +58,23 @@ async def test_every_verb_is_sent_as_the_server_expects_it() -> None:
             ("PATCH", "application/apply-patch+yaml"),
             ("DELETE", "application/json"),
         ]
-        assert server.asked[1].query == {"dryRun": "All"}
-        assert {asked.headers["Accept"] for asked in server.asked} == {"application/json"}
-        assert json.loads(server.asked[-1].body)["preconditions"] == {"uid": "u-1"}
+        assert server.received[1].query == {"dryRun": "All"}
+        assert {received.headers["Accept"] for received in server.received} == {"application/json"}
+        assert json.loads(server.received[-1].body)["preconditions"] == {"uid": "u-1"}
 
 
-async def test_names_and_queries_arrive_as_they_were_meant() -> None:
+async def test_names_and_queries_are_escaped() -> None:
     async with scripted() as (server, client):
         selection = Selection(CONFIG_MAP, "garden", "a in (b,c),d!=e+f", "metadata.name=x&y")
-        server.play(PATH, page(version="1"))
+        server.respond(PATH, page(version="1"))
         await client.page(selection)
-        assert server.asked[0].query["labelSelector"] == "a in (b,c),d!=e+f"
-        assert server.asked[0].query["fieldSelector"] == "metadata.name=x&y"
+        assert server.received[0].query["labelSelector"] == "a in (b,c),d!=e+f"
+        assert server.received[0].query["fieldSelector"] == "metadata.name=x&y"
 
 
 async def test_failures_are_raised_as_their_reason() -> None:
     async with scripted() as (server, client):
-        server.play(ONE, fail(409, "Conflict", "modified"), fail(404, "NotFound"))
+        server.respond(ONE, fail(409, "Conflict", "modified"), fail(404, "NotFound"))
         with pytest.raises(ConflictError, match="modified"):
             await client.update(CONFIG_MAP, KEY, NOTES)
         with pytest.raises(NotFoundError):
@@ -78,35 +84,35 @@ async def test_failures_are_raised_as_their_reason() -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        pytest.param(say("<html>sign in</html>"), id="a page"),
-        pytest.param(say("ok", "text/plain"), id="plain text"),
-        pytest.param(say("{", "application/json"), id="half an object"),
-        pytest.param(say("[]", "application/json"), id="no object"),
-        pytest.param(say("<html/>", status=502), id="a proxy's failure"),
-        pytest.param(say("{}", "application/json", 301), id="a redirection"),
+        pytest.param(respond_text("<html>sign in</html>"), id="a page"),
+        pytest.param(respond_text("ok", "text/plain"), id="plain text"),
+        pytest.param(respond_text("{", "application/json"), id="half an object"),
+        pytest.param(respond_text("[]", "application/json"), id="no object"),
+        pytest.param(respond_text("<html/>", status=502), id="a proxy's failure"),
+        pytest.param(respond_text("{}", "application/json", 301), id="a redirection"),
     ],
 )
-async def test_what_is_no_answer_of_an_api_server_is_never_taken_for_one(act) -> None:
+async def test_a_response_that_is_not_from_an_api_server_is_unreadable(act) -> None:
     async with scripted() as (server, client):
-        server.play(ONE, act)
-        server.play(PATH, act)
+        server.respond(ONE, act)
+        server.respond(PATH, act)
         with pytest.raises(UnreadableError):
             await client.get(CONFIG_MAP, KEY)
         with pytest.raises(UnreadableError):
             await client.page(Selection(CONFIG_MAP, "garden"))
 
 
-async def test_credentials_that_stay_refused_are_an_error() -> None:
+async def test_credentials_that_are_refused_twice_are_an_error() -> None:
     async with scripted() as (server, client):
-        server.play(ONE, fail(401, "Unauthorized"), fail(401, "Unauthorized"))
+        server.respond(ONE, fail(401, "Unauthorized"), fail(401, "Unauthorized"))
         with pytest.raises(UnauthorizedError):
             await client.get(CONFIG_MAP, KEY)
-        assert len(server.asked) == 2
+        assert len(server.received) == 2
 
 
 async def test_every_request_has_a_deadline() -> None:
     async with scripted() as (server, client):
-        server.play(ONE, stream(hang=True))
+        server.respond(ONE, stream(hang=True))
         with pytest.raises(UnreachableError, match="no answer in time"):
             await client.get(CONFIG_MAP, KEY, timeout=0.05)
 
@@ -118,49 +124,51 @@ async def test_a_server_that_is_not_there_is_unreachable() -> None:
         await client.get(CONFIG_MAP, KEY)
 
 
-async def test_a_silent_stream_is_told_from_a_broken_one() -> None:
+async def test_a_silent_stream_is_distinguished_from_a_broken_one() -> None:
     request = watch(Selection(CONFIG_MAP, "garden"), "1", 60)
     async with scripted() as (server, client):
-        server.play(PATH, stream(hang=True), stream(cut=True))
+        server.respond(PATH, stream(hang=True), stream(cut=True))
         async with client.stream(request, opening=9, idle=0.05, total=60) as lines:
-            with pytest.raises(QuietError):
+            with pytest.raises(SilentWatchError):
                 await anext(lines)
         with pytest.raises(UnreachableError) as caught:
             async with client.stream(request, opening=9, idle=60, total=60) as lines:
                 await anext(lines)
-        assert not isinstance(caught.value, QuietError)
+        assert not isinstance(caught.value, SilentWatchError)
 
 
-async def test_an_error_of_the_reader_of_a_stream_stays_its_own() -> None:
+async def test_an_error_raised_by_the_reader_of_a_stream_is_not_converted() -> None:
     request = watch(Selection(CONFIG_MAP, "garden"), "1", 60)
     async with scripted() as (server, client):
-        server.play(PATH, stream(hang=True))
+        server.respond(PATH, stream(hang=True))
         with pytest.raises(UnauthorizedError):
             async with client.stream(request, opening=9, idle=60, total=60):
                 raise UnauthorizedError(401, "Unauthorized", "as an event")
-        assert len(server.asked) == 1
+        assert len(server.received) == 1
 
 
-OAK = Get(Shoot, ObjectKey("garden", "oak"))
-MAY = MayI(
+OAK = LiveGet(Shoot, ObjectKey("garden", "oak"))
+MAY = AccessReview(
     *("ada", "u-1", ("staff",), (("scope", ("a",)),)),
     *("update", "core.gardener.cloud", "shoots", "binding", "garden", "oak"),
 )
 
 
-async def test_questions_are_answered_all_at_once() -> None:
-    elm = Get(Shoot, ObjectKey("garden", "elm"))
+async def test_live_reads_run_concurrently() -> None:
+    elm = LiveGet(Shoot, ObjectKey("garden", "elm"))
     async with scripted() as (server, client):
-        server.play(f"{SHOOT_PATH}/oak", answer({"metadata": {"name": "oak"}}))
-        server.play(f"{SHOOT_PATH}/elm", fail(404, "NotFound"))
-        server.play(REVIEWS, answer({"status": {"allowed": True}}, 201))
-        answers = await answer_questions(client, [OAK, elm, MAY], 5)
+        server.respond(f"{SHOOT_PATH}/oak", respond_json({"metadata": {"name": "oak"}}))
+        server.respond(f"{SHOOT_PATH}/elm", fail(404, "NotFound"))
+        server.respond(REVIEWS, respond_json({"status": {"allowed": True}}, 201))
+        answers = await read_live(client, [OAK, elm, MAY], 5)
         found = answers[OAK]
         assert isinstance(found, Shoot)
         assert found.name == "oak"
         assert answers[elm] is None
         assert answers[MAY] is True
-        (review,) = [json.loads(asked.body) for asked in server.asked if asked.path == REVIEWS]
+        (review,) = [
+            json.loads(received.body) for received in server.received if received.path == REVIEWS
+        ]
         assert review["spec"] == {
             "user": "ada",
             "uid": "u-1",
@@ -177,34 +185,34 @@ async def test_questions_are_answered_all_at_once() -> None:
         }
 
 
-async def test_objects_with_a_label_are_found_page_by_page() -> None:
-    domains = Find(Secret, "garden", "gardener.cloud/role", "default-domain")
+async def test_a_live_list_reads_all_pages() -> None:
+    domains = LiveList(Secret, "garden", "gardener.cloud/role", "default-domain")
     pages = [
         {"metadata": {"continue": "more"}, "items": [{"metadata": {"name": "one"}}]},
         {"metadata": {}, "items": [{"metadata": {"name": "two"}}]},
     ]
     async with scripted() as (server, client):
-        server.play("/api/v1/namespaces/garden/secrets", *map(answer, pages))
-        found = (await answer_questions(client, [domains], 5))[domains]
+        server.respond("/api/v1/namespaces/garden/secrets", *map(respond_json, pages))
+        found = (await read_live(client, [domains], 5))[domains]
         assert isinstance(found, tuple)
         assert [secret.name for secret in found] == ["one", "two"]
-        assert server.asked[0].query["labelSelector"] == "gardener.cloud/role=default-domain"
+        assert server.received[0].query["labelSelector"] == "gardener.cloud/role=default-domain"
 
 
-def test_a_right_is_remembered_for_a_moment_and_its_lack_never() -> None:
+def test_permissions_are_cached_for_a_while_and_denials_never() -> None:
     clock = FakeClock()
-    rights = Rights(clock)
+    access = AccessCache(clock)
     other = MAY._replace(username="eve")
-    rights.learn({MAY: True, other: False})
-    assert (rights.has(MAY), rights.has(other), rights.has(OAK)) == (True, False, False)
-    clock.pass_time(GRANTED_SECONDS)
-    assert not rights.has(MAY)
+    access.update({MAY: True, other: False})
+    assert (access.allows(MAY), access.allows(other), access.allows(OAK)) == (True, False, False)
+    clock.pass_time(ACCESS_CACHE_SECONDS)
+    assert not access.allows(MAY)
 
 
-async def test_what_nobody_allows_is_not_allowed() -> None:
+async def test_a_review_without_a_permission_is_a_denial() -> None:
     async with scripted() as (server, client):
-        server.play(REVIEWS, answer({"status": {"allowed": False, "denied": True}}, 201))
-        assert await answer_questions(client, [MAY], 5) == {MAY: False}
+        server.respond(REVIEWS, respond_json({"status": {"allowed": False, "denied": True}}, 201))
+        assert await read_live(client, [MAY], 5) == {MAY: False}
 
 
 @pytest.mark.parametrize(
@@ -212,16 +220,18 @@ async def test_what_nobody_allows_is_not_allowed() -> None:
     [
         pytest.param(fail(500, "InternalError"), id="an internal error"),
         pytest.param(fail(503, "ServiceUnavailable"), id="an aggregated API that is down"),
-        pytest.param(fail(403, "Forbidden"), id="a right that we lack"),
+        pytest.param(fail(403, "Forbidden"), id="a missing permission"),
         pytest.param(fail(429, "TooManyRequests"), id="too many requests"),
-        pytest.param(say("<html/>", status=404), id="a proxy's 404"),
-        pytest.param(answer({"metadata": {"name": "oak"}, "spec": 5}), id="a malformed object"),
+        pytest.param(respond_text("<html/>", status=404), id="a proxy's 404"),
+        pytest.param(
+            respond_json({"metadata": {"name": "oak"}, "spec": 5}), id="a malformed object"
+        ),
         pytest.param(stream(cut=True), id="a connection that breaks"),
         pytest.param(stream(hang=True), id="no answer in time"),
     ],
 )
-async def test_what_could_not_be_asked_is_our_fault_and_no_absence(act) -> None:
+async def test_a_failed_live_read_is_an_error_and_no_absence(act) -> None:
     async with scripted() as (server, client):
-        server.play(f"{SHOOT_PATH}/oak", act)
-        with pytest.raises(UnanswerableError, match="the API server could not be asked: "):
-            await answer_questions(client, [OAK], 0.2)
+        server.respond(f"{SHOOT_PATH}/oak", act)
+        with pytest.raises(LiveReadError, match="the API server could not be read: "):
+            await read_live(client, [OAK], 0.2)

@@ -1,4 +1,4 @@
-"""Ways to an API server: kubeconfigs, plugins, a pod's account, and none."""
+"""Sources of the client configuration: kubeconfigs, exec plugins, service accounts."""
 
 import base64
 import json
@@ -92,13 +92,13 @@ async def test_the_given_kubeconfig_comes_first(write, monkeypatch) -> None:
     assert token_of(await access.credentials()) == "Bearer secret"
 
 
-async def test_then_the_environment_names_it(write, monkeypatch) -> None:
+async def test_then_the_environment_variable_counts(write, monkeypatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBECONFIG", write({"token": "secret"}))
     assert (await config.load()).host == "https://127.0.0.1:6443"
 
 
-async def test_at_last_it_is_the_one_at_home(write) -> None:
+async def test_the_home_directory_comes_last(write) -> None:
     write({"token": "secret"}, ".kube/config")
     assert (await config.load()).host == "https://127.0.0.1:6443"
 
@@ -122,7 +122,7 @@ async def test_certificates_of_both_sides_are_used(write) -> None:
     assert credentials.context.check_hostname
 
 
-async def test_verification_is_off_only_where_it_is_said_so(write) -> None:
+async def test_verification_is_off_only_if_the_kubeconfig_turns_it_off(write) -> None:
     path = write({"token": "x"}, **{"insecure-skip-tls-verify": True, "tls-server-name": "kube"})
     access = await config.load(path)
     credentials = await access.credentials()
@@ -142,7 +142,7 @@ async def test_a_proxy_is_taken_from_the_kubeconfig_or_the_environment(write, mo
 
 
 def age(access: Access) -> None:
-    """Let the credentials grow old enough to be read again."""
+    """Make the credentials old enough to be read again."""
     access._read_at -= REFRESH_SECONDS + 1
 
 
@@ -179,9 +179,7 @@ async def test_an_unchanged_certificate_keeps_its_context_and_a_new_one_gets_its
     assert (await access.credentials()).context is not first.context
 
 
-async def test_a_plugin_is_asked_again_only_when_its_token_is_about_to_expire(
-    write, tmp_path
-) -> None:
+async def test_a_plugin_runs_again_only_when_its_token_is_about_to_expire(write, tmp_path) -> None:
     lasting = {"token": "long-", "expirationTimestamp": "2099-01-01T00:00:00Z"}
     access = await config.load(write(write_plugin(tmp_path / "a.py", lasting)))
     age(access)
@@ -192,18 +190,18 @@ async def test_a_plugin_is_asked_again_only_when_its_token_is_about_to_expire(
     assert token_of(await access.credentials()) == "Bearer short-2"
 
 
-async def test_a_plugin_whose_token_is_refused_is_asked_again(write, tmp_path) -> None:
+async def test_a_plugin_whose_token_is_refused_runs_again(write, tmp_path) -> None:
     access = await config.load(write(write_plugin(tmp_path / "p.py", {"token": "t-"})))
     first = await access.credentials()
     age(access)
     assert token_of(await access.credentials()) == "Bearer t-1"
     second = await access.renew(await access.credentials())
     assert token_of(second) == "Bearer t-2"
-    # Many requests are refused at once, but one of them is enough to ask.
+    # Many requests are refused at once, but the plugin runs once.
     assert await access.renew(first) is second
 
 
-async def test_a_pod_uses_its_own_account(monkeypatch, tmp_path) -> None:
+async def test_a_pod_uses_its_service_account(monkeypatch, tmp_path) -> None:
     token, authority, namespace = tmp_path / "token", tmp_path / "ca.crt", tmp_path / "namespace"
     token.write_text("mounted\n")
     authority.write_bytes(AUTHORITY.certificate)
@@ -231,7 +229,7 @@ async def test_a_pod_uses_its_own_account(monkeypatch, tmp_path) -> None:
         pytest.param("[1, 2]", id="a list"),
         pytest.param(
             json.dumps({"current-context": "x", "contexts": [], "clusters": [], "users": []}),
-            id="a context that is not there",
+            id="a missing context",
         ),
         pytest.param(
             json.dumps(
@@ -250,11 +248,11 @@ async def test_a_pod_uses_its_own_account(monkeypatch, tmp_path) -> None:
                     "users": [{"name": "u", "user": {}}],
                 }
             ),
-            id="an authority that is not there",
+            id="a missing CA file",
         ),
     ],
 )
-async def test_a_kubeconfig_that_does_not_work_is_one_line_that_says_what_to_do(
+async def test_a_broken_kubeconfig_is_one_line_with_the_remedy(
     content: str | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "kubeconfig"
@@ -268,13 +266,13 @@ async def test_a_kubeconfig_that_does_not_work_is_one_line_that_says_what_to_do(
     assert "\n" not in message
 
 
-async def test_a_plugin_that_is_not_there_is_named(write) -> None:
+async def test_a_missing_plugin_is_named(write) -> None:
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/no/plugin"}}
     with pytest.raises(ConfigError, match="/no/plugin"):
         await config.load(write(user))
 
 
-async def test_a_pod_without_an_account_is_told_so(monkeypatch) -> None:
+async def test_a_pod_without_a_service_account_is_reported(monkeypatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     with pytest.raises(ConfigError, match="the pod's service account does not work: "):
         await config.load()

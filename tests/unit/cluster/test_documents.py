@@ -1,4 +1,4 @@
-"""What is kept of an object: a Struct for reading, bytes for writing, never more."""
+"""What the cache stores of an object: a Struct for reading, bytes for writing."""
 
 import json
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.unit.cluster.rig import make_shoot
+from tests.unit.cluster.reflector_rig import make_shoot
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.cluster.documents import gone, read, strip
+from webhook.cluster.documents import read, read_deleted, strip
+from webhook.kube.meta import ObjectKey
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -31,7 +31,7 @@ def encode(document: object) -> bytes:
     return json.dumps(document).encode()
 
 
-def test_a_whole_kind_keeps_all_but_the_bookkeeping_of_its_writers() -> None:
+def test_a_whole_kind_is_stored_without_managed_fields_and_last_applied() -> None:
     found = read(kind_of_model(Seed), encode(SEED))
     assert (found.key, found.version) == (ObjectKey("", "alpha"), "7")
     assert found.entry is not None
@@ -53,14 +53,14 @@ def test_a_whole_kind_keeps_all_but_the_bookkeeping_of_its_writers() -> None:
         pytest.param({"name": "a", "annotations": {}}, id="no annotations"),
     ],
 )
-def test_stripping_what_is_plain_changes_nothing_that_counts(metadata: dict[str, Any]) -> None:
+def test_stripping_a_plain_object_changes_nothing(metadata: dict[str, Any]) -> None:
     stripped = msgspec.json.decode(strip(encode({"metadata": metadata, "spec": 1})))
     assert stripped["metadata"]["name"] == "a"
     assert not stripped["metadata"].get("annotations")
     assert stripped["spec"] == 1
 
 
-def test_a_kind_for_reading_keeps_its_struct_only() -> None:
+def test_a_kind_that_is_only_read_is_stored_as_a_struct_only() -> None:
     shoot = make_shoot("oak", 5)
     shoot["metadata"]["annotations"] = {LAST_APPLIED: "x" * 9000, "note": "kept"}
     found = read(kind_of_model(Shoot), encode(shoot))
@@ -70,7 +70,7 @@ def test_a_kind_for_reading_keeps_its_struct_only() -> None:
     assert found.entry.object.metadata.annotations == {"note": "kept"}
 
 
-def test_the_bytes_that_are_kept_do_not_hold_on_to_the_page_that_they_came_in() -> None:
+def test_stored_bytes_do_not_reference_the_page_they_came_from() -> None:
     page = msgspec.json.decode(b"[" + encode(SEED) + b"]", type=list[msgspec.Raw])
     found = read(kind_of_model(Seed), page[0])
     assert found.entry is not None
@@ -85,7 +85,9 @@ def test_the_bytes_that_are_kept_do_not_hold_on_to_the_page_that_they_came_in() 
         pytest.param([], "spec", id="a list for a spec"),
     ],
 )
-def test_an_object_that_does_not_decode_is_kept_with_its_faults(spec: object, path: str) -> None:
+def test_an_object_that_does_not_decode_is_stored_with_its_malformed_fields(
+    spec: object, path: str
+) -> None:
     found = read(kind_of_model(Shoot), encode(make_shoot("oak", 5) | {"spec": spec}))
     assert found.key == ObjectKey("garden", "oak")
     assert found.version == "5"
@@ -94,7 +96,7 @@ def test_an_object_that_does_not_decode_is_kept_with_its_faults(spec: object, pa
     assert [fault.path for fault in found.entry.faults] == [path]
 
 
-def test_text_that_is_no_unicode_is_a_fault_and_no_bug() -> None:
+def test_invalid_utf8_is_a_malformed_object_and_no_bug() -> None:
     broken = encode(make_shoot("oak", 5)).replace(b"alpha", b"\xff\xfe")
     found = read(kind_of_model(Shoot), broken)
     assert found.entry is not None
@@ -102,7 +104,7 @@ def test_text_that_is_no_unicode_is_a_fault_and_no_bug() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind_of_model(Shoot), kind_of_model(Seed)])
-def test_nesting_as_deep_as_servers_take_it_is_a_fault_and_no_bug(kind: Kind) -> None:
+def test_the_deepest_nesting_of_servers_is_a_malformed_object_and_no_bug(kind: Kind) -> None:
     deep = encode(make_shoot("oak", 5)).replace(b'"alpha"', b"[" * 9_990 + b"]" * 9_990)
     found = read(kind, deep)
     assert found.key == ObjectKey("garden", "oak")
@@ -110,13 +112,13 @@ def test_nesting_as_deep_as_servers_take_it_is_a_fault_and_no_bug(kind: Kind) ->
     assert found.entry.faults
 
 
-def test_an_object_without_a_name_cannot_be_kept() -> None:
+def test_an_object_without_a_name_cannot_be_stored() -> None:
     with pytest.raises(msgspec.MsgspecError):
         read(kind_of_model(Shoot), b'{"spec": 5}')
     with pytest.raises(msgspec.MsgspecError):
-        gone(b"[]")
+        read_deleted(b"[]")
 
 
-def test_of_a_deleted_object_only_its_key_is_read() -> None:
-    found = gone(encode(make_shoot("oak", 9) | {"spec": 5}))
+def test_only_the_key_of_a_deleted_object_is_read() -> None:
+    found = read_deleted(encode(make_shoot("oak", 9) | {"spec": 5}))
     assert found == (ObjectKey("garden", "oak"), "9", None)

@@ -1,4 +1,4 @@
-"""Informers: listeners, waiting for versions, and objects that tables stumble over."""
+"""Informers: listeners, waiting for versions, and objects that indexes cannot process."""
 
 import asyncio
 import json
@@ -7,58 +7,58 @@ import logging
 import msgspec
 import pytest
 
-from tests.clocks import FakeClock
-from tests.unit.cluster.rig import KIND, make_shoot
-from webhook.api.meta import ObjectKey
+from tests.support.clocks import FakeClock
+from tests.unit.cluster.reflector_rig import KIND, make_shoot
 from webhook.api.shoots import Shoot
 from webhook.cluster.informer import Informer
 from webhook.cluster.pacing import Pacer
+from webhook.kube.meta import ObjectKey
+from webhook.state.cluster_state import ClusterState
 from webhook.state.indexes import Index
-from webhook.state.memory import Memory
-from webhook.state.store import Entry
+from webhook.state.store import StoreEntry
 
 
 def document(name: str, version: int, seed: str = "alpha") -> msgspec.Raw:
     return msgspec.Raw(json.dumps(make_shoot(name, version, seed)).encode())
 
 
-def make_informer(memory: Memory | None = None) -> Informer[Shoot]:
-    return Informer(KIND, memory or Memory([Shoot]), Pacer(FakeClock()))
+def make_informer(state: ClusterState | None = None) -> Informer[Shoot]:
+    return Informer(KIND, state or ClusterState([Shoot]), Pacer(FakeClock()))
 
 
-def test_a_late_listener_is_told_of_everything_that_is_there() -> None:
+def test_a_late_listener_is_called_for_all_existing_objects() -> None:
     informer = make_informer()
     informer.event("ADDED", document("oak", 1))
-    told: list[tuple[Shoot | None, Shoot | None]] = []
-    informer.add_listener(lambda old, new: told.append((old, new)))
-    (first,) = told
+    calls: list[tuple[Shoot | None, Shoot | None]] = []
+    informer.add_listener(lambda old, new: calls.append((old, new)))
+    (first,) = calls
     assert first[0] is None
     assert first[1] is informer.store.get(ObjectKey("garden", "oak"))
 
 
-def test_a_deletion_tells_what_the_object_was_last() -> None:
+def test_a_deletion_passes_the_last_state_of_the_object() -> None:
     informer = make_informer()
     informer.event("ADDED", document("oak", 1, seed="beta"))
-    told: list[tuple[Shoot | None, Shoot | None]] = []
-    informer.add_listener(lambda old, new: told.append((old, new)))
+    calls: list[tuple[Shoot | None, Shoot | None]] = []
+    informer.add_listener(lambda old, new: calls.append((old, new)))
     informer.event("DELETED", document("oak", 2))
-    old, new = told[-1]
+    old, new = calls[-1]
     assert old is not None
     assert old.spec.seed_name == "beta"
     assert new is None
 
 
-def test_a_listener_that_fails_keeps_nobody_else_from_being_told(caplog) -> None:
+def test_a_failing_listener_does_not_stop_the_others(caplog) -> None:
     informer = make_informer()
-    told: list[str] = []
+    calls: list[str] = []
 
     def fail(_old: Shoot | None, _new: Shoot | None) -> None:
         raise RuntimeError("no")
 
     informer.add_listener(fail)
-    informer.add_listener(lambda _old, new: told.append(new.name if new else ""))
+    informer.add_listener(lambda _old, new: calls.append(new.name if new else ""))
     assert informer.event("ADDED", document("oak", 1)) == "1"
-    assert told == ["oak"]
+    assert calls == ["oak"]
     assert "listener failed" in caplog.text
 
 
@@ -90,18 +90,18 @@ async def test_waiting_for_a_version_ends_with_a_list_or_a_bookmark_that_reaches
     await for_mark
 
 
-def make_stumbling() -> Informer[Shoot]:
+def make_informer_with_failing_index() -> Informer[Shoot]:
     def refuse_elms(shoot: Shoot) -> tuple[str, ...]:
         if shoot.name == "elm":
             raise ValueError("no elms")
         return (shoot.name,)
 
-    return make_informer(Memory([Shoot], [Index("by_name", Shoot, refuse_elms)]))
+    return make_informer(ClusterState([Shoot], [Index("by_name", Shoot, refuse_elms)]))
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "watched"])
-async def test_an_object_that_a_table_stumbles_over_is_left_out(listed, caplog) -> None:
-    informer = make_stumbling()
+async def test_an_object_that_an_index_cannot_process_is_malformed(listed, caplog) -> None:
+    informer = make_informer_with_failing_index()
     with caplog.at_level(logging.ERROR):
         if listed:
             informer.begin()
@@ -118,20 +118,20 @@ async def test_an_object_that_a_table_stumbles_over_is_left_out(listed, caplog) 
     assert "object cannot be indexed" in caplog.text
 
 
-async def test_a_relist_beneath_an_assumed_write_does_not_take_it_for_what_was_seen() -> None:
-    memory = Memory([Shoot])
-    informer = make_informer(memory)
+async def test_a_relist_does_not_take_an_assumed_write_for_an_observed_object() -> None:
+    state = ClusterState([Shoot])
+    informer = make_informer(state)
     informer.event("ADDED", document("oak", 1))
     key = ObjectKey("garden", "oak")
-    seen = memory.get(Shoot, key)
+    seen = state.get(Shoot, key)
     assert seen is not None
     assumed = msgspec.structs.replace(seen, spec=msgspec.structs.replace(seen.spec, seed_name="b"))
-    memory.assume(Shoot, key, Entry(assumed), FakeClock().now())
+    state.assume(Shoot, key, StoreEntry(assumed), FakeClock().now())
     informer.begin()
     informer.item("ADDED", document("oak", 1))
     await informer.commit("3")
-    assert memory.get(Shoot, key) is assumed
-    memory.forget(Shoot, key)
-    shown = memory.get(Shoot, key)
+    assert state.get(Shoot, key) is assumed
+    state.forget(Shoot, key)
+    shown = state.get(Shoot, key)
     assert shown is not None
     assert shown.spec.seed_name == "alpha"

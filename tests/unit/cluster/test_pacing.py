@@ -1,4 +1,4 @@
-"""Delays between attempts, and turns of the loop."""
+"""Backoff of watches, and time slices of the event loop."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.clocks import FakeClock
-from webhook.cluster.pacing import HEALTHY_AFTER, LONGEST_DELAY, SLICE, Pacer, Retry
+from tests.support.clocks import FakeClock
+from webhook.cluster.pacing import HEALTHY_AFTER, LONGEST_DELAY, SLICE, Pacer, WatchBackoff
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from webhook.cluster.pacing import HEALTHY_AFTER, LONGEST_DELAY, SLICE, Pacer, R
     ],
 )
 def test_delays_double_up_to_half_a_minute(chance: float, delays: list[float]) -> None:
-    retry = Retry(FakeClock(), lambda: chance)
+    retry = WatchBackoff(FakeClock(), lambda: chance)
     assert [retry.next() for _ in delays] == pytest.approx(delays)
 
 
 @given(st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=40))
-def test_no_delay_is_ever_shorter_or_longer_than_said(chances: list[float]) -> None:
+def test_every_delay_is_within_its_limits(chances: list[float]) -> None:
     chance = iter(chances)
-    retry = Retry(FakeClock(), lambda: next(chance))
+    retry = WatchBackoff(FakeClock(), lambda: next(chance))
     assert all(0.8 <= retry.next() <= LONGEST_DELAY for _ in chances)
 
 
@@ -39,20 +39,20 @@ def test_no_delay_is_ever_shorter_or_longer_than_said(chances: list[float]) -> N
 )
 def test_delays_start_over_after_two_healthy_minutes(healthy: float, delay: float) -> None:
     clock = FakeClock()
-    retry = Retry(clock, lambda: 0.0)
+    retry = WatchBackoff(clock, lambda: 0.0)
     clock.pass_time(1000)
     clock.pass_time(retry.next() + healthy)
     assert retry.next() == delay
 
 
-def test_delays_start_over_when_the_next_attempt_is_promising() -> None:
-    retry = Retry(FakeClock(), lambda: 0.0)
+def test_delays_start_over_after_a_reset() -> None:
+    retry = WatchBackoff(FakeClock(), lambda: 0.0)
     assert [retry.next(), retry.next()] == [0.8, 1.6]
     retry.reset()
     assert retry.next() == 0.8
 
 
-async def test_work_makes_way_for_others_when_its_slice_is_used_up() -> None:
+async def test_work_yields_when_its_slice_is_used_up() -> None:
     clock = FakeClock()
     pacer = Pacer(clock)
     turns: list[str] = []
@@ -61,7 +61,7 @@ async def test_work_makes_way_for_others_when_its_slice_is_used_up() -> None:
         for _ in range(pieces):
             turns.append(name)
             clock.pass_time(cost)
-            await pacer.breathe()
+            await pacer.yield_if_due()
 
     async def others() -> None:
         for _ in range(3):
@@ -69,7 +69,7 @@ async def test_work_makes_way_for_others_when_its_slice_is_used_up() -> None:
             await asyncio.sleep(0)
 
     clock.pass_time(1)
-    await pacer.breathe()  # the first slice begins
+    await pacer.yield_if_due()  # the first slice begins
     await asyncio.gather(work("a", 0.6 * SLICE, 6), work("b", 0.6 * SLICE, 4), others())
-    # In each round all workers together use one slice, but each of them does one piece at least.
+    # In each iteration all workers share one slice, but each of them does at least one piece.
     assert "".join(turns) == "aab-aab-aab-b"

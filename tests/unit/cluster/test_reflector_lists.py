@@ -1,10 +1,10 @@
-"""How a reflector gets its lists: streamed, paged, and replaced as a whole."""
+"""How a reflector lists: streaming, in pages, and by replacing the whole list."""
 
 import pytest
 
-from tests.scripted import bookmark, event, fail, page, status, stream
-from tests.unit.cluster.rig import PATH, TIMING, following, make_shoot
-from webhook.cluster.pacing import Timing
+from tests.support.scripted_server import bookmark, event, fail, page, status, stream
+from tests.unit.cluster.reflector_rig import PATH, TIMING, make_shoot, run_reflector
+from webhook.cluster.pacing import WatchTiming
 
 OAK, ELM, ASH = (
     make_shoot(name, version) for name, version in (("oak", 5), ("elm", 6), ("ash", 7))
@@ -13,7 +13,7 @@ OAK, ELM, ASH = (
 REFUSED = fail(422, "Invalid", "sendInitialEvents is forbidden")
 
 
-async def test_a_streamed_list_and_the_watch_after_it_are_one_connection() -> None:
+async def test_a_streaming_list_and_its_watch_share_one_connection() -> None:
     acts = stream(
         event("ADDED", OAK),
         event("ADDED", ELM),
@@ -23,19 +23,19 @@ async def test_a_streamed_list_and_the_watch_after_it_are_one_connection() -> No
         event("DELETED", make_shoot("elm", 13)),
         hang=True,
     )
-    async with following(acts) as rig:
+    async with run_reflector(acts) as rig:
         await rig.until_shown(oak=12, ash=11)
-        assert rig.reflector.standing.synced
-        (asked,) = rig.asked
-        assert asked.path == PATH
-        assert asked.query == {
+        assert rig.reflector.state.synced
+        (received,) = rig.received
+        assert received.path == PATH
+        assert received.query == {
             "watch": "true",
             "allowWatchBookmarks": "true",
             "sendInitialEvents": "true",
             "resourceVersionMatch": "NotOlderThan",
             "timeoutSeconds": "450",
         }
-        assert rig.told == [
+        assert rig.calls == [
             ("added", "oak"),
             ("added", "elm"),
             ("added", "ash"),
@@ -44,19 +44,19 @@ async def test_a_streamed_list_and_the_watch_after_it_are_one_connection() -> No
         ]
 
 
-async def test_nothing_of_a_streamed_list_is_shown_before_its_end() -> None:
-    async with following(
+async def test_a_streaming_list_is_visible_only_when_it_is_complete() -> None:
+    async with run_reflector(
         stream(event("ADDED", OAK)),
         stream(event("ADDED", ELM), bookmark("8", ends_list=True), hang=True),
     ) as rig:
         await rig.until_failed()
         assert rig.shown() == {}
-        assert not rig.reflector.standing.synced
+        assert not rig.reflector.state.synced
         await rig.clock.advance(30)
         await rig.until_shown(elm=6)
 
 
-async def test_what_changes_during_a_streamed_list_is_in_it() -> None:
+async def test_changes_during_a_streaming_list_are_included() -> None:
     acts = stream(
         event("ADDED", OAK),
         event("ADDED", ELM),
@@ -66,9 +66,9 @@ async def test_what_changes_during_a_streamed_list_is_in_it() -> None:
         bookmark("10", ends_list=True),
         hang=True,
     )
-    async with following(acts) as rig:
+    async with run_reflector(acts) as rig:
         await rig.until_shown(oak=9)
-        assert rig.told == [("added", "oak")]
+        assert rig.calls == [("added", "oak")]
 
 
 @pytest.mark.parametrize(
@@ -78,31 +78,31 @@ async def test_what_changes_during_a_streamed_list_is_in_it() -> None:
         pytest.param(fail(400, "BadRequest"), id="as a bad request"),
     ],
 )
-async def test_a_server_that_refuses_to_stream_is_asked_for_pages_from_then_on(refusal) -> None:
+async def test_after_a_refused_streaming_list_only_pages_are_read(refusal) -> None:
     acts = (
         refusal,
         page(OAK, version="10"),
         stream(event("ERROR", status(410, "Expired"))),
         page(ELM, version="20"),
     )
-    async with following(*acts) as rig:
+    async with run_reflector(*acts) as rig:
         await rig.until_failed()
         assert rig.shown() == {"oak": "5"}
         await rig.clock.advance(30)
         await rig.until_shown(elm=6)
-        assert [asked.streams for asked in rig.asked[:4]] == [True, False, False, False]
+        assert [received.streams for received in rig.received[:4]] == [True, False, False, False]
 
 
-async def test_pages_are_asked_for_by_250_and_up_to_date() -> None:
+async def test_pages_have_250_items_and_are_consistent() -> None:
     acts = (
         REFUSED,
         page(OAK, version="10", token="next"),
         page(ELM, version="10", token="last"),
         page(ASH, version="10"),
     )
-    async with following(*acts) as rig:
+    async with run_reflector(*acts) as rig:
         await rig.until_shown(oak=5, elm=6, ash=7)
-        assert [asked.query for asked in rig.asked[1:4]] == [
+        assert [received.query for received in rig.received[1:4]] == [
             {"limit": "250"},
             {"limit": "250", "continue": "next"},
             {"limit": "250", "continue": "last"},
@@ -110,29 +110,29 @@ async def test_pages_are_asked_for_by_250_and_up_to_date() -> None:
         await rig.until_watching(10)
 
 
-async def test_a_streamed_list_that_answers_with_an_error_is_read_in_pages_this_time() -> None:
+async def test_after_an_error_event_in_a_streaming_list_pages_are_read_once() -> None:
     acts = (
         stream(event("ADDED", ELM), event("ERROR", status(500, "InternalError"))),
         page(OAK, version="10"),
         fail(410, "Expired"),
         stream(event("ADDED", ELM), bookmark("20", ends_list=True), hang=True),
     )
-    async with following(*acts) as rig:
+    async with run_reflector(*acts) as rig:
         await rig.until_failed()
         assert rig.shown() == {"oak": "5"}
         await rig.clock.advance(30)
         await rig.until_shown(elm=6)
 
 
-async def test_a_server_that_does_not_know_streamed_lists_is_read_in_pages() -> None:
-    timing = Timing(initial_idle=0.05, chance=TIMING.chance)
+async def test_a_server_without_streaming_lists_is_read_in_pages() -> None:
+    timing = WatchTiming(initial_idle=0.05, chance=TIMING.chance)
     acts = (stream(event("ADDED", ELM), hang=True), page(OAK, version="10"))
-    async with following(*acts, timing=timing) as rig:
+    async with run_reflector(*acts, timing=timing) as rig:
         await rig.until_shown(oak=5)
         await rig.until_watching(10)
 
 
-async def test_a_list_whose_pages_expire_starts_over_with_larger_ones() -> None:
+async def test_a_list_whose_continue_token_expires_starts_over_with_larger_pages() -> None:
     acts = (
         REFUSED,
         page(OAK, version="10", token="old"),
@@ -141,12 +141,21 @@ async def test_a_list_whose_pages_expire_starts_over_with_larger_ones() -> None:
         fail(410, "Expired"),
         page(ASH, version="30"),
     )
-    async with following(*acts) as rig:
+    async with run_reflector(*acts) as rig:
         await rig.retry(1)
         await rig.retry(2)
         await rig.until_shown(ash=7)
-        limits = [asked.query.get("limit") for asked in rig.asked if asked.lists]
+        limits = [received.query.get("limit") for received in rig.received if received.lists]
         assert limits == ["250", "250", "2000", "2000", None]
+
+
+async def test_a_first_page_that_is_gone_is_read_again_with_pages_of_the_same_size() -> None:
+    acts = (REFUSED, fail(410, "Expired"), page(ASH, version="30"))
+    async with run_reflector(*acts) as rig:
+        await rig.retry(1)
+        await rig.until_shown(ash=7)
+        limits = [received.query.get("limit") for received in rig.received if received.lists]
+        assert limits == ["250", "250"]
 
 
 @pytest.mark.parametrize(
@@ -157,14 +166,16 @@ async def test_a_list_whose_pages_expire_starts_over_with_larger_ones() -> None:
         pytest.param(stream(event("ERROR", status(410, "Expired"))), id="an event"),
         pytest.param(
             fail(504, "Timeout", details={"causes": [{"reason": "ResourceVersionTooLarge"}]}),
-            id="a version from a lost future",
+            id="a version newer than the server's",
         ),
         pytest.param(
             stream(event("ERROR", status(500, "StorageReadError"))), id="an object lost in storage"
         ),
     ],
 )
-async def test_an_expired_version_is_a_relist_that_replaces_everything_at_once(expiry) -> None:
+async def test_an_expired_version_leads_to_a_relist_that_replaces_all_objects_at_once(
+    expiry,
+) -> None:
     acts = (
         REFUSED,
         page(OAK, ELM, version="10"),
@@ -172,7 +183,7 @@ async def test_an_expired_version_is_a_relist_that_replaces_everything_at_once(e
         page(OAK, version="20", token="more"),
         page(make_shoot("ash", 15), version="20"),
     )
-    async with following(*acts) as rig:
+    async with run_reflector(*acts) as rig:
         seen = []
         rig.informer.add_listener(lambda _old, _new: seen.append(rig.shown()))
         await rig.until_failed()
@@ -180,15 +191,15 @@ async def test_an_expired_version_is_a_relist_that_replaces_everything_at_once(e
         await rig.clock.advance(30)
         await rig.until_watching(20)
         assert rig.shown() == {"oak": "5", "ash": "15"}
-        # Unchanged objects are no news, and whoever is told anything sees the whole new state.
-        assert rig.told[2:] == [("deleted", "elm"), ("added", "ash")]
+        # Unchanged objects cause no calls, and every call sees the whole new state.
+        assert rig.calls[2:] == [("deleted", "elm"), ("added", "ash")]
         assert seen == [rig.shown()] * 2
-        assert rig.reflector.standing.relists == 1
+        assert rig.reflector.state.relists == 1
 
 
-async def test_an_unchanged_object_is_kept_through_a_relist() -> None:
+async def test_a_relist_reuses_unchanged_objects() -> None:
     acts = (REFUSED, page(OAK, version="10"), fail(410, "Expired"), page(OAK, version="20"))
-    async with following(*acts) as rig:
+    async with run_reflector(*acts) as rig:
         await rig.until_failed()
         (before,) = rig.memory.store(type_of(rig)).list()
         await rig.clock.advance(30)

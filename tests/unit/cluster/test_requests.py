@@ -5,12 +5,12 @@ import pytest
 
 from webhook.api.core import ConfigMap, Namespace
 from webhook.api.kinds import Kind, kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster import requests
-from webhook.cluster.requests import NotPutError, Selection
+from webhook.cluster.requests import PartialUpdateError, Selection
+from webhook.kube.meta import ObjectKey
 
 SHOOT, SEED = kind_of_model(Shoot), kind_of_model(Seed)
 CONFIG_MAP, NAMESPACE = kind_of_model(ConfigMap), kind_of_model(Namespace)
@@ -38,7 +38,12 @@ OAK = ObjectKey("garden", "oak")
             id="no namespace",
         ),
         pytest.param(
-            SEED, "garden", "", "", "/apis/core.gardener.cloud/v1beta1/seeds", id="a namespace idly"
+            SEED,
+            "garden",
+            "",
+            "",
+            "/apis/core.gardener.cloud/v1beta1/seeds",
+            id="a namespace for a cluster-scoped kind",
         ),
         pytest.param(
             CONFIG_MAP, "a", "b", "", "/api/v1/namespaces/a/configmaps/b", id="core group"
@@ -52,7 +57,7 @@ OAK = ObjectKey("garden", "oak")
         pytest.param(
             *(SEED, "", "a/../b?", ""),
             "/apis/core.gardener.cloud/v1beta1/seeds/a%2F..%2Fb%3F",
-            id="names that are none",
+            id="names that need escaping",
         ),
     ],
 )
@@ -77,7 +82,7 @@ def test_a_selection_limits_what_is_listed_and_watched() -> None:
         pytest.param([{"op": "test"}], "application/json-patch+json", id="a list is operations"),
     ],
 )
-def test_patches_say_what_they_are(change: object, content_type: str) -> None:
+def test_patches_have_their_content_type(change: object, content_type: str) -> None:
     request = requests.patch(SHOOT, OAK, change, subresource="status")  # type: ignore[arg-type]
     assert request.method == "PATCH"
     assert request.path.endswith("/oak/status")
@@ -85,36 +90,53 @@ def test_patches_say_what_they_are(change: object, content_type: str) -> None:
     assert msgspec.json.decode(request.body or b"") == change
 
 
-def test_a_kind_that_is_kept_in_part_is_never_put() -> None:
+def test_a_kind_that_is_decoded_in_part_is_never_put() -> None:
     for subresource in ("", "status"):
-        with pytest.raises(NotPutError, match="Shoot is kept in part only: patch it"):
+        with pytest.raises(PartialUpdateError, match="Shoot is decoded in part only: patch it"):
             requests.update(SHOOT, OAK, {}, subresource=subresource)
     assert requests.update(SHOOT, OAK, {}, subresource="scale").method == "PUT"
     assert requests.update(SEED, ObjectKey("", "alpha"), {}).method == "PUT"
 
 
-def test_what_is_created_goes_to_the_collection_and_what_is_posted_to_a_subresource_there() -> None:
+def test_creates_go_to_the_collection_or_to_the_subresource() -> None:
     key = ObjectKey("garden", "oak")
     assert requests.create(SHOOT, key, {}).path.endswith("/namespaces/garden/shoots")
     assert requests.create(SHOOT, key, {}, subresource="binding").path.endswith("/oak/binding")
 
 
-def test_what_is_written_says_what_it_is_unless_it_is_something_else() -> None:
+def test_bodies_have_api_version_and_kind_unless_they_are_of_another_kind() -> None:
     for request in (
         requests.create(SEED, ObjectKey("", ""), {"spec": {}}),
         requests.update(SEED, ObjectKey("", "a"), {"spec": {}}),
         requests.apply(SEED, ObjectKey("", "a"), {"spec": {}}, manager="m"),
     ):
         sent = msgspec.json.decode(request.body or b"")
+        sent.pop("metadata", None)
         assert sent == {"apiVersion": SEED.api_version, "kind": "Seed", "spec": {}}
     binding = requests.create(SHOOT, OAK, {"kind": "Binding"}, subresource="binding")
     assert msgspec.json.decode(binding.body or b"") == {"kind": "Binding"}
 
 
-def test_applying_names_the_manager() -> None:
+def test_apply_names_the_field_manager() -> None:
     request = requests.apply(SHOOT, OAK, {"a": 1}, manager="espalier", force=False)
     assert request.query == {"fieldManager": "espalier", "force": "false"}
     assert request.content_type == "application/apply-patch+yaml"
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "named"),
+    [
+        pytest.param(SHOOT, OAK, {"namespace": OAK.namespace, "name": OAK.name}, id="namespaced"),
+        pytest.param(SEED, ObjectKey("", "oak"), {"name": "oak"}, id="of the cluster"),
+    ],
+)
+def test_apply_names_the_object_in_the_body_too(
+    kind: Kind, key: ObjectKey, named: dict[str, str]
+) -> None:
+    # kube-apiserver refuses to create a Lease that only the URL names.
+    request = requests.apply(kind, key, {"metadata": {"labels": {}}}, manager="espalier")
+    sent = msgspec.json.decode(request.body or b"")
+    assert sent["metadata"] == {**named, "labels": {}}
 
 
 @pytest.mark.parametrize(
@@ -153,5 +175,5 @@ def test_deletions_carry_their_preconditions(
         pytest.param(Selection(CONFIG_MAP, labels="a=b"), True, id="labels are not known"),
     ],
 )
-def test_what_a_selection_can_hold(selection: Selection, holds: bool) -> None:
-    assert selection.may_hold(ObjectKey("garden", "x")) is holds
+def test_selection_may_match(selection: Selection, holds: bool) -> None:
+    assert selection.may_match(ObjectKey("garden", "x")) is holds

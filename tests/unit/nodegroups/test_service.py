@@ -1,4 +1,4 @@
-"""The service on the wire: who gets in, what each call answers, and what misuse gets."""
+"""The service on the provider_pb2: who gets in, what each call answers, and what misuse gets."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,22 +8,22 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.autoscaler import Autoscaler, FakeNode, calling
-from tests.clocks import FakeClock
-from tests.machines import SHOOT_NAMESPACE, make_class
-from tests.unit.nodegroups.seed import Seed, SeedServer, group_id, zone_key
+from tests.support.clocks import FakeClock
+from tests.support.cluster_autoscaler import Autoscaler, FakeNode, connected_autoscaler
+from tests.support.machine_objects import SHOOT_NAMESPACE, make_class
+from tests.unit.nodegroups.fake_seed import Seed, SeedServer, group_id, zone_key
 from webhook.api import names
 from webhook.api.machines import MachineClass, MachineDeployment
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.nodegroups import provider_pb2
 from webhook.nodegroups.identity import GROUP
 from webhook.nodegroups.node_pb2 import Node
-from webhook.nodegroups.service import METHODS, SERVICE, Credentials, Listening, serving
+from webhook.nodegroups.service import METHODS, SERVICE, ListenOptions, ServingCredentials, serving
 from webhook.tls.authority import Authority, KeyPair
-from webhook.tls.material import Material, Profile
+from webhook.tls.material import CertificateProfile, Material
 
 NOW = datetime.now(UTC)
 ADAPTIVE: dict[str, Any] = {"metadata": {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}}
-OURS = Material.create(Profile(("localhost", "127.0.0.1")), NOW)
+OURS = Material.create(CertificateProfile(("localhost", "127.0.0.1")), NOW)
 LIFE = timedelta(days=1)
 OK = grpc.StatusCode.OK
 
@@ -34,8 +34,8 @@ def _client(namespace: str, group: str = GROUP, authority: Authority = OURS.auth
 
 @asynccontextmanager
 async def _serving(server: SeedServer, insecure: str = "") -> AsyncIterator[str]:
-    credentials = None if insecure else lambda: Credentials(OURS.leaf, OURS.trusted)
-    where = Listening("127.0.0.1", 0, credentials, insecure)
+    credentials = None if insecure else lambda: ServingCredentials(OURS.leaf, OURS.trusted)
+    where = ListenOptions("127.0.0.1", 0, credentials, insecure)
     async with serving(server.provider, server.metrics, where) as port:
         yield f"127.0.0.1:{port}"
 
@@ -44,7 +44,7 @@ def _seed(*replicas: int) -> tuple[Seed, SeedServer]:
     seed = Seed()
     seed.add_pool(*replicas, **ADAPTIVE)
     server = SeedServer(seed, FakeClock())
-    server.look()
+    server.deliver()
     return seed, server
 
 
@@ -54,32 +54,35 @@ def _server(*replicas: int) -> SeedServer:
 
 @asynccontextmanager
 async def _asking(server: SeedServer) -> AsyncIterator[Autoscaler]:
-    server.look()
-    async with _serving(server, SHOOT_NAMESPACE) as address, calling(address) as autoscaler:
+    server.deliver()
+    async with (
+        _serving(server, SHOOT_NAMESPACE) as address,
+        connected_autoscaler(address) as autoscaler,
+    ):
         yield autoscaler
 
 
 def test_every_method_of_the_service_is_answered() -> None:
-    service = wire.DESCRIPTOR.services_by_name["CloudProvider"]
+    service = provider_pb2.DESCRIPTOR.services_by_name["CloudProvider"]
     assert SERVICE == "clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider"
     assert {*METHODS} == {method.name for method in service.methods}
 
 
-async def test_a_certificate_shows_its_namespace_and_no_other() -> None:
+async def test_a_certificate_gives_access_to_its_namespace_only() -> None:
     seed, server = _seed(1, 0, 0)
     seed.put(MachineDeployment, {**seed.objects[MachineDeployment, zone_key(0)], "metadata": {
         "name": "other-z1", "namespace": "shoot--dev--two",
         "labels": {names.WORKER_POOL: "pool"}, "annotations": {names.POOL_MAXIMUM: "1"},
     }})  # fmt: skip
-    server.look()
+    server.deliver()
     async with _serving(server) as address:
-        async with calling(address, _client(SHOOT_NAMESPACE), OURS.trusted) as one:
+        async with connected_autoscaler(address, _client(SHOOT_NAMESPACE), OURS.trusted) as one:
             await one.start()
             await one.scan()
             assert {*one.groups} == {group_id(zone) for zone in range(3)}
             foreign = "shoot--dev--two.other-z1"
             assert await one.increase(foreign, 1) is grpc.StatusCode.NOT_FOUND
-        async with calling(address, _client("shoot--dev--two"), OURS.trusted) as two:
+        async with connected_autoscaler(address, _client("shoot--dev--two"), OURS.trusted) as two:
             await two.scan()
             assert [*two.groups] == ["shoot--dev--two.other-z1"]
     assert seed.sizes() == [1, 0, 0, 1]
@@ -101,10 +104,13 @@ async def test_a_certificate_shows_its_namespace_and_no_other() -> None:
         pytest.param(None, grpc.StatusCode.UNAVAILABLE, id="plain text"),
     ],
 )
-async def test_strangers_are_told_nothing(pair: KeyPair | None, code: grpc.StatusCode) -> None:
+async def test_other_clients_are_rejected(pair: KeyPair | None, code: grpc.StatusCode) -> None:
     server = _server(1, 0, 0)
-    async with _serving(server) as address, calling(address, pair, OURS.trusted) as stranger:
-        assert await stranger.code("Refresh", wire.RefreshRequest()) is code
+    async with (
+        _serving(server) as address,
+        connected_autoscaler(address, pair, OURS.trusted) as stranger,
+    ):
+        assert await stranger.code("Refresh", provider_pb2.RefreshRequest()) is code
         assert await stranger.increase(group_id(0), 1) is code
 
 
@@ -128,7 +134,7 @@ async def test_an_idle_loop_is_answered_call_by_call() -> None:
         assert autoscaler.calls.total() == 22
 
 
-async def test_bounds_come_with_a_nodes_group_too() -> None:
+async def test_the_group_of_a_node_has_bounds() -> None:
     seed, server = _seed(2, 1, 0)
     (machine, _other) = seed.add_machines(0, "Running", "Running")
     async with _asking(server) as autoscaler:
@@ -149,7 +155,7 @@ async def test_bounds_come_with_a_nodes_group_too() -> None:
         pytest.param(FakeNode("n", "espalier:///"), id="our prefix and nothing else"),
     ],
 )
-async def test_a_node_that_is_not_ours_has_no_group_and_is_no_error(node: FakeNode) -> None:
+async def test_a_foreign_node_has_no_group_and_is_no_error(node: FakeNode) -> None:
     server = _server(1, 0, 0)
     async with _asking(server) as autoscaler:
         assert await autoscaler.group_of(node) == ""
@@ -174,12 +180,12 @@ async def test_there_is_an_instance_for_every_desired_replica() -> None:
     async with _asking(server) as autoscaler:
         found = {each.id: each.status for each in await autoscaler.instances(group_id(0))}
     ours = f"espalier:///{SHOOT_NAMESPACE}"
-    unmade = [f"{ours}/{zone_key(0).name}/1-{number}" for number in (3, 4)]
-    assert {*found} == {f"p:///{running}", f"{ours}/{failed}", f"p:///{going}", *unmade}
-    states = wire.InstanceStatus
+    placeholders = [f"{ours}/{zone_key(0).name}/1-{number}" for number in (3, 4)]
+    assert {*found} == {f"p:///{running}", f"{ours}/{failed}", f"p:///{going}", *placeholders}
+    states = provider_pb2.InstanceStatus
     assert found[f"p:///{running}"].instanceState == states.instanceRunning
     assert found[f"p:///{going}"].instanceState == states.instanceDeleting
-    assert {found[each].instanceState for each in unmade} == {states.instanceCreating}
+    assert {found[each].instanceState for each in placeholders} == {states.instanceCreating}
     broken = found[f"{ours}/{failed}"]
     assert broken.instanceState == states.instanceCreating
     assert (broken.errorInfo.errorCode, broken.errorInfo.instanceErrorClass) == (
@@ -202,7 +208,7 @@ async def test_a_placeholder_is_never_used_twice() -> None:
     assert seed.sizes() == [1, 0, 0]
 
 
-async def test_a_template_is_a_whole_node() -> None:
+async def test_a_template_is_a_complete_node() -> None:
     seed, server = _seed(0, 0, 0)
     taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
     for zone in range(3):
@@ -222,17 +228,17 @@ async def test_a_template_is_a_whole_node() -> None:
         ("dedicated", "NoSchedule")
     ]
     assert found[0].status.conditions[0].type == "Ready"
-    said = [dict(each.metadata.labels) for each in found]
-    for zone, each in enumerate(said):
+    listed = [dict(each.metadata.labels) for each in found]
+    for zone, each in enumerate(listed):
         assert each.pop(names.ZONE_LABEL) == f"zone-{zone}"
         assert each.pop(names.HOSTNAME_LABEL)
-    assert said[0] == said[1] == said[2]
-    assert said[0][names.WORKER_POOL] == "pool"
+    assert listed[0] == listed[1] == listed[2]
+    assert listed[0][names.WORKER_POOL] == "pool"
 
 
-async def test_a_template_that_nobody_knows_is_never_empty() -> None:
+async def test_an_unknown_template_is_unimplemented_not_empty() -> None:
     server = _server(0, 0, 0)
-    request = wire.NodeGroupTemplateNodeInfoRequest(id=group_id(0))
+    request = provider_pb2.NodeGroupTemplateNodeInfoRequest(id=group_id(0))
     async with _asking(server) as autoscaler:
         code = await autoscaler.code("NodeGroupTemplateNodeInfo", request)
         assert code is grpc.StatusCode.UNIMPLEMENTED
@@ -243,80 +249,83 @@ async def test_a_template_that_nobody_knows_is_never_empty() -> None:
     [
         pytest.param(
             "NodeGroupIncreaseSize",
-            wire.NodeGroupIncreaseSizeRequest(id=group_id(0), delta=0),
+            provider_pb2.NodeGroupIncreaseSizeRequest(id=group_id(0), delta=0),
             "INVALID_ARGUMENT",
             id="increase by nothing",
         ),
         pytest.param(
             "NodeGroupIncreaseSize",
-            wire.NodeGroupIncreaseSizeRequest(id=group_id(0), delta=-1),
+            provider_pb2.NodeGroupIncreaseSizeRequest(id=group_id(0), delta=-1),
             "INVALID_ARGUMENT",
             id="increase by less than nothing",
         ),
         pytest.param(
             "NodeGroupIncreaseSize",
-            wire.NodeGroupIncreaseSizeRequest(id="nobody", delta=1),
+            provider_pb2.NodeGroupIncreaseSizeRequest(id="nobody", delta=1),
             "NOT_FOUND",
             id="increase an unknown group",
         ),
         pytest.param(
             "NodeGroupDecreaseTargetSize",
-            wire.NodeGroupDecreaseTargetSizeRequest(id=group_id(0), delta=0),
+            provider_pb2.NodeGroupDecreaseTargetSizeRequest(id=group_id(0), delta=0),
             "INVALID_ARGUMENT",
             id="decrease by nothing",
         ),
         pytest.param(
             "NodeGroupDecreaseTargetSize",
-            wire.NodeGroupDecreaseTargetSizeRequest(id=group_id(0), delta=1),
+            provider_pb2.NodeGroupDecreaseTargetSizeRequest(id=group_id(0), delta=1),
             "INVALID_ARGUMENT",
             id="decrease upwards",
         ),
         pytest.param(
             "NodeGroupDecreaseTargetSize",
-            wire.NodeGroupDecreaseTargetSizeRequest(id="nobody", delta=-1),
+            provider_pb2.NodeGroupDecreaseTargetSizeRequest(id="nobody", delta=-1),
             "NOT_FOUND",
             id="decrease an unknown group",
         ),
         pytest.param(
             "NodeGroupTargetSize",
-            wire.NodeGroupTargetSizeRequest(id="nobody"),
+            provider_pb2.NodeGroupTargetSizeRequest(id="nobody"),
             "NOT_FOUND",
             id="the size of an unknown group",
         ),
         pytest.param(
             "NodeGroupNodes",
-            wire.NodeGroupNodesRequest(id=""),
+            provider_pb2.NodeGroupNodesRequest(id=""),
             "NOT_FOUND",
             id="the nodes of no group",
         ),
         pytest.param(
             "NodeGroupDeleteNodes",
-            wire.NodeGroupDeleteNodesRequest(id="nobody"),
+            provider_pb2.NodeGroupDeleteNodesRequest(id="nobody"),
             "NOT_FOUND",
             id="delete nodes of an unknown group",
         ),
         pytest.param(
             "NodeGroupTemplateNodeInfo",
-            wire.NodeGroupTemplateNodeInfoRequest(id="nobody"),
+            provider_pb2.NodeGroupTemplateNodeInfoRequest(id="nobody"),
             "UNIMPLEMENTED",
             id="the template of an unknown group",
         ),
         pytest.param(
             "NodeGroupGetOptions",
-            wire.NodeGroupAutoscalingOptionsRequest(id=group_id(0)),
+            provider_pb2.NodeGroupAutoscalingOptionsRequest(id=group_id(0)),
             "UNIMPLEMENTED",
             id="options, which flags decide",
         ),
         pytest.param(
-            "PricingNodePrice", wire.PricingNodePriceRequest(), "UNIMPLEMENTED", id="prices"
+            "PricingNodePrice", provider_pb2.PricingNodePriceRequest(), "UNIMPLEMENTED", id="prices"
         ),
         pytest.param(
-            "NodeGroupForNode", wire.NodeGroupForNodeRequest(), "OK", id="the group of no node"
+            "NodeGroupForNode",
+            provider_pb2.NodeGroupForNodeRequest(),
+            "OK",
+            id="the group of no node",
         ),
-        pytest.param("Cleanup", wire.CleanupRequest(), "OK", id="the end of an autoscaler"),
+        pytest.param("Cleanup", provider_pb2.CleanupRequest(), "OK", id="the end of an autoscaler"),
     ],
 )
-async def test_misuse_gets_a_harmless_code_and_changes_nothing(
+async def test_invalid_calls_get_a_harmless_code_and_change_nothing(
     method: str, request_: object, code: str
 ) -> None:
     seed, server = _seed(1, 0, 0)
@@ -326,7 +335,7 @@ async def test_misuse_gets_a_harmless_code_and_changes_nothing(
     assert seed.version == before
 
 
-async def test_reads_go_on_from_memory_while_the_api_server_is_away() -> None:
+async def test_reads_use_the_cache_while_the_api_server_is_unavailable() -> None:
     server = _server(1, 0, 0)
     async with _asking(server) as autoscaler:
         await autoscaler.scan()
@@ -338,15 +347,15 @@ async def test_reads_go_on_from_memory_while_the_api_server_is_away() -> None:
         assert await autoscaler.increase(group_id(1), 1) is OK
 
 
-async def test_a_group_that_goes_within_a_loop_keeps_its_size_until_the_next() -> None:
+async def test_a_group_deleted_within_a_loop_keeps_its_size_until_the_next() -> None:
     seed, server = _seed(1, 0, 0)
     async with _asking(server) as autoscaler:
         await autoscaler.scan()
         seed.drop(MachineDeployment, zone_key(0))
-        server.look()
+        server.deliver()
         assert await autoscaler.size(group_id(0)) == 1
         await autoscaler.scan()
-        request = wire.NodeGroupTargetSizeRequest(id=group_id(0))
+        request = provider_pb2.NodeGroupTargetSizeRequest(id=group_id(0))
         code = await autoscaler.code("NodeGroupTargetSize", request)
         assert code is grpc.StatusCode.NOT_FOUND
         assert len(autoscaler.groups) == 2

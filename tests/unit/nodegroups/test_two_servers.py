@@ -1,4 +1,4 @@
-"""Two servers with one pool: whatever happens in whatever order, its bounds hold."""
+"""Two servers with one pool: its bounds hold in any order of events."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,47 +7,47 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.clocks import FakeClock
-from tests.machines import SHOOT_NAMESPACE, make_machine
-from tests.unit.controllers.garden import LOST
-from tests.unit.nodegroups.episodes import ALL, EPISODES, Step
-from tests.unit.nodegroups.seed import HELD, Seed, SeedServer, zone_key
+from tests.support.clocks import FakeClock
+from tests.support.fake_cluster import LOST
+from tests.support.machine_objects import SHOOT_NAMESPACE, make_machine
+from tests.unit.nodegroups.fake_seed import DELAYED, Seed, SeedServer, zone_key
+from tests.unit.nodegroups.scenarios import ALL, SCENARIOS, Step
 from webhook.api import names
 from webhook.api.machines import Machine, MachineDeployment
 from webhook.cluster.errors import ApiError, ConflictError, UnreachableError
-from webhook.domain.lowering import Lowering
+from webhook.domain.pools.scale_down import ScaleDown
 
 ADAPTIVE = {"metadata": {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}}
 INITIAL = (1, 0, 0)
-WHAT = (
-    *("grow", "shrink", "list", "delete"),
-    *("look", "touch", "join"),
-    *("conflict", "lost", "dropped", "held", "arrive", "vanish"),
+ACTIONS = (
+    *("grow", "refresh", "shrink", "list", "delete"),
+    *("deliver", "touch", "join"),
+    *("conflict", "lost-answer", "dropped", "delay", "release", "lose"),
     *("restart", "wait", "sleep"),
 )
 
 
 @st.composite
-def episodes(draw: st.DrawFn) -> list[Step]:
-    """Tell a story that once went wrong, in any zones, with a step left out now and then."""
+def known_scenarios(draw: st.DrawFn) -> list[Step]:
+    """Generate a known scenario in any zones, sometimes without one of its steps."""
     x, y, _ = draw(st.permutations(range(3)))
-    story = draw(st.sampled_from(EPISODES))
-    steps = story(draw(st.integers(0, 1)), x, y, draw(st.integers(1, 4)))
+    scenario = draw(st.sampled_from(SCENARIOS))
+    steps = scenario(draw(st.integers(0, 1)), x, y, draw(st.integers(1, 4)))
     if draw(st.integers(0, 3)) == 0:
         steps.pop(draw(st.integers(0, len(steps) - 1)))
     return steps
 
 
 ONE = st.builds(
-    Step, st.integers(0, 1), st.sampled_from(WHAT), st.integers(0, 2), st.integers(1, 4)
+    Step, st.integers(0, 1), st.sampled_from(ACTIONS), st.integers(0, 2), st.integers(1, 4)
 )
-STEPS = st.lists(st.one_of(episodes(), st.lists(ONE, min_size=1, max_size=6)), max_size=5).map(
-    lambda told: [step for steps in told for step in steps]
-)
+STEPS = st.lists(
+    st.one_of(known_scenarios(), st.lists(ONE, min_size=1, max_size=6)), max_size=5
+).map(lambda parts: [step for steps in parts for step in steps])
 
 
-class Play:
-    """The seed, both servers and what they are asked, checked after every step."""
+class TwoServers:
+    """The seed and both servers; the bounds of the pool are checked after every step."""
 
     def __init__(self, bounds: tuple[int, int]) -> None:
         self.maximum = bounds[1]
@@ -56,21 +56,21 @@ class Play:
         self.seed.add_pool(*INITIAL, bounds=bounds, **ADAPTIVE)
         self.asked = [*INITIAL]
         self.listed: list[list[str]] = [[], [], []]
-        self.given_up: set[str] = set()
+        self.deleted: set[str] = set()
         self.running: list[list[asyncio.Task[object]]] = [[], []]
         self.servers = [self._started(), self._started()]
 
     def _started(self, seen: int | None = None) -> SeedServer:
-        """Start a server that knows everything, or no more than the one before it."""
+        """Start a server with a current cache, or with that of its predecessor."""
         server = SeedServer(self.seed, self.clock)
-        server.look(seen)
+        server.deliver(seen)
         return server
 
-    async def take(self, step: Step) -> None:
-        if step.what in ("grow", "shrink", "list", "delete"):
-            self._ask(step)
-        elif step.what in ("conflict", "lost", "dropped", "held"):
-            self._spoil(step)
+    async def run_step(self, step: Step) -> None:
+        if step.what in ("grow", "refresh", "shrink", "list", "delete"):
+            self._call(step)
+        elif step.what in ("conflict", "lost-answer", "dropped", "delay"):
+            self._add_fault(step)
         elif step.what in ("wait", "sleep"):
             await self.clock.advance(step.amount * (0.25 if step.what == "wait" else 3.0))
         elif step.what == "restart":
@@ -78,12 +78,12 @@ class Play:
             behind = None if step.amount == ALL else self.servers[step.server].seen
             self.servers[step.server] = self._started(behind)
         else:
-            self._happen(step)
+            self._change_seed(step)
         self.check()
         await asyncio.sleep(0)
 
-    def _ask(self, step: Step) -> None:
-        """Ask a server as an autoscaler would."""
+    def _call(self, step: Step) -> None:
+        """Call a server as an autoscaler does."""
         server = self.servers[step.server]
         group = server.group(step.zone)
         call: Coroutine[Any, Any, object]
@@ -94,72 +94,80 @@ class Play:
             case "grow":
                 self.asked[step.zone] += step.amount
                 call = server.resizer.increase(group, step.amount)
+            case "refresh":
+                call = server.resizer.grant_rest(SHOOT_NAMESPACE)
             case "shrink":
                 call = server.resizer.decrease(group, step.amount)
             case _:
                 ids = self.listed[step.zone][step.amount - 1 : step.amount]
-                self.given_up.update(each.removeprefix("p:///") for each in ids)
+                self.deleted.update(each.removeprefix("p:///") for each in ids)
                 call = server.resizer.delete(group, ids)
         self.running[step.server].append(asyncio.create_task(call))
 
-    def _spoil(self, step: Step) -> None:
-        """Let one of a server's next writes go wrong."""
+    def _add_fault(self, step: Step) -> None:
+        """Make one of the next writes of a server fail."""
         faults: dict[str, list[ApiError | str]] = {
             "conflict": [ConflictError(409, "Conflict", "somebody was faster")],
-            "lost": [LOST],
+            "lost-answer": [LOST],
             "dropped": [UnreachableError("nobody answers")],
-            # What comes before the write that is held is spared, as far as `amount` says.
-            "held": [*[""] * (step.amount - 1), HELD],
+            # The first `amount - 1` writes succeed.
+            "delay": [*[""] * (step.amount - 1), DELAYED],
         }
         self.servers[step.server].faults += faults[step.what]
 
-    def _happen(self, step: Step) -> None:
-        """Let something happen in the seed, or a server see of it."""
+    def _change_seed(self, step: Step) -> None:
+        """Change the seed, or deliver its events to a server."""
         match step.what:
-            case "look":
-                self.servers[step.server].look(None if step.amount == ALL else step.amount)
+            case "deliver":
+                self.servers[step.server].deliver(None if step.amount == ALL else step.amount)
             case "touch":
                 status = {"status": {"replicas": step.amount}}
                 self.seed.change(MachineDeployment, zone_key(step.zone), status)
             case "join":
                 join(self.seed, step.zone)
-            case "arrive":
-                self.seed.arrive()
+            case "release":
+                self.seed.release_writes()
             case _:
-                self.seed.late.clear()
+                self.seed.delayed.clear()
 
     def check(self) -> None:
         sizes = self.seed.sizes()
-        assert sum(sizes) <= self.maximum, "the pool's maximum is passed"
+        assert sum(sizes) <= self.maximum, "the pool's maximum is exceeded"
         for size, live, asked in zip(sizes, live_nodes(self.seed), self.asked, strict=True):
-            assert size >= live, "a live Node's replica is taken back"
-            assert size <= asked, "more than anybody asked for"
-        assert named(self.seed) <= self.given_up, "a live Node is taken that nobody gave up"
+            assert size >= live, "the replica of a live Node is removed"
+            assert size <= asked, "the size is larger than requested"
+        assert to_be_deleted(self.seed) <= self.deleted, "a live Node is deleted without a request"
 
     async def end(self) -> None:
-        """Let all come to rest; then what is left of the pool must be there for who asks."""
-        self.seed.arrive()
+        """Wait until all calls have ended; then the rest of the pool must be available."""
+        self.seed.release_writes()
         for seconds in (1, 4, 12):
             for server in self.servers:
                 server.faults.clear()
-                server.look()
+                server.deliver()
             await self.clock.advance(seconds)
             self.check()
         for server in self.servers:
-            server.look()
+            server.deliver()
         results = [await asyncio.gather(*tasks, return_exceptions=True) for tasks in self.running]
         for each in (one for tasks in results for one in tasks):
-            assert isinstance(each, int | Lowering | ApiError), each
+            assert isinstance(each, int | ScaleDown | ApiError), each
         server = self.servers[0]
-        asking = asyncio.create_task(server.resizer.increase(server.group(2), self.maximum))
-        while not asking.done():
-            await self.clock.advance(0.1)
-            server.look()
-        await asking
-        assert sum(self.seed.sizes()) == self.maximum, "some of the pool is lost"
+        for call in (
+            server.resizer.grant_rest(SHOOT_NAMESPACE),
+            server.resizer.increase(server.group(2), self.maximum),
+            server.resizer.grant_rest(SHOOT_NAMESPACE),
+        ):
+            asking = asyncio.create_task(call)
+            while not asking.done():
+                await self.clock.advance(0.1)
+                server.deliver()
+            await asking
+        assert not self.seed.record().increases
+        assert sum(self.seed.sizes()) == self.maximum, "a part of the pool is lost"
 
     async def _kill(self, which: int) -> None:
-        """End a server with all that it was about to do; what it has sent is on its way."""
+        """Cancel all calls of a server; writes that it has sent stay delayed."""
         tasks, self.running[which] = self.running[which], []
         for task in tasks:
             task.cancel()
@@ -167,7 +175,7 @@ class Play:
 
 
 def join(seed: Seed, zone: int) -> None:
-    """Let one machine more become a Node, as far as the size goes, and be counted in status."""
+    """Turn one more machine into a Node, up to the size of the zone."""
     seed.change(MachineDeployment, zone_key(zone), {"status": {"joined": seed.version}})
     deployment = seed.objects[MachineDeployment, zone_key(zone)]
     found = [
@@ -186,43 +194,43 @@ def join(seed: Seed, zone: int) -> None:
     seed.put(Machine, make_machine(owner, f"1{len(found)}"))
 
 
-def named(seed: Seed) -> set[str]:
-    """Name the machines that are to be deleted."""
+def to_be_deleted(seed: Seed) -> set[str]:
+    """Return the machines that are marked for deletion."""
     found: set[str] = set()
     for zone in range(3):
-        notes = seed.objects[MachineDeployment, zone_key(zone)]["metadata"]["annotations"]
-        entries = notes.get(names.TRIGGER_DELETION, "").split(",")
+        annotations = seed.objects[MachineDeployment, zone_key(zone)]["metadata"]["annotations"]
+        entries = annotations.get(names.TRIGGER_DELETION, "").split(",")
         found |= {entry.partition("~")[0] for entry in entries if entry}
     return found
 
 
 def live_nodes(seed: Seed) -> list[int]:
-    """Count the live Nodes of each zone that nobody has asked to delete."""
-    going = named(seed)
+    """Count the live Nodes of each zone that are not marked for deletion."""
+    going = to_be_deleted(seed)
     found = [key.name for model, key in seed.objects if model is Machine and key.name not in going]
     prefixes = [f"{zone_key(zone).name}-1-" for zone in range(3)]
     return [sum(name.startswith(prefix) for name in found) for prefix in prefixes]
 
 
-async def play(steps: list[Step], bounds: tuple[int, int]) -> None:
-    game = Play(bounds)
+async def run_steps(steps: list[Step], bounds: tuple[int, int]) -> None:
+    servers = TwoServers(bounds)
     for step in steps:
-        await game.take(step)
-    await game.end()
+        await servers.run_step(step)
+    await servers.end()
 
 
-def every_story(test: Callable[..., None]) -> Callable[..., None]:
-    """Tell each story as it went wrong, besides those that are made up."""
-    for story in EPISODES:
+def every_scenario(test: Callable[..., None]) -> Callable[..., None]:
+    """Add each known scenario as an example."""
+    for scenario in SCENARIOS:
         for amount in (1, 2, 3):
-            test = example(story(0, 1, 2, amount), (0, 5))(test)
+            test = example(scenario(0, 1, 2, amount), (0, 5))(test)
     return test
 
 
 @settings(max_examples=100, deadline=None)
-@every_story
+@every_scenario
 @given(STEPS, st.tuples(st.integers(0, 3), st.integers(4, 7)))
-def test_two_servers_never_pass_the_maximum_lose_none_of_it_and_take_no_live_node_back(
+def test_two_servers_never_exceed_the_maximum_lose_a_part_of_it_or_remove_live_nodes(
     steps: list[Step], bounds: tuple[int, int]
 ) -> None:
-    asyncio.run(play(steps, bounds))
+    asyncio.run(run_steps(steps, bounds))

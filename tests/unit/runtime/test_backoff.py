@@ -30,7 +30,7 @@ def test_keys_do_not_share_their_failures() -> None:
     assert backoff.next("b") == 1
 
 
-def test_a_forgotten_key_starts_again_and_takes_no_memory() -> None:
+def test_a_forgotten_key_starts_again_and_is_not_stored() -> None:
     backoff: Backoff[str] = Backoff(Delays(first=1, limit=8, jitter=0))
     backoff.next("a")
     backoff.next("a")

@@ -52,7 +52,7 @@ def test_text_is_one_readable_line() -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_an_exception_is_told_with_its_traceback(form: logs.Format) -> None:
+def test_an_exception_is_logged_with_its_traceback(form: logs.Format) -> None:
     stream, logger = written(form)
     try:
         int("broken")
@@ -75,9 +75,9 @@ def test_configuring_again_does_not_double_the_lines() -> None:
     assert len(stream.getvalue().splitlines()) == 1
 
 
-def test_the_same_trouble_is_told_once_until_it_is_over() -> None:
-    trouble = logs.Repeats()
-    levels = [trouble.level(each) for each in ("away", "away", "refused", "away")]
+def test_a_repeated_message_is_a_warning_once_until_the_fault_is_over() -> None:
+    failures = logs.LogDeduplicator()
+    levels = [failures.level(each) for each in ("away", "away", "refused", "away")]
     assert levels == [logging.WARNING, logging.DEBUG, logging.WARNING, logging.WARNING]
-    trouble.end()
-    assert trouble.level("away") == logging.WARNING
+    failures.end()
+    assert failures.level("away") == logging.WARNING

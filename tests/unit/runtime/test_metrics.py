@@ -1,13 +1,12 @@
 import asyncio
 import gc
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from tests.clocks import FakeClock, settle
-from webhook.runtime.familiar import Familiar
+from tests.support.clocks import FakeClock, settle
+from webhook.cluster.watch_state import KindStatus
+from webhook.runtime.controller_runtime_metrics import ControllerRuntimeMetrics
 from webhook.runtime.metrics import CacheCollector, Metrics
-from webhook.runtime.pulse import watch_loop, watching_gc
+from webhook.runtime.pauses import measure_gc_pauses, measure_loop_lag
 
 
 def samples(metrics: Metrics) -> dict[str, float]:
@@ -38,28 +37,20 @@ def test_two_servers_in_one_process_do_not_share_their_metrics() -> None:
     assert samples(two)["espalier_leader"] == 0
 
 
-@dataclass
-class Status:
-    name: str
-    synced: bool = True
-    served: bool = True
-    staleness: float = 0.5
-    objects: int = 3
-    malformed: int = 0
-    relists: int = 1
-    restarts: Mapping[str, int] = field(default_factory=lambda: {"expired": 2})
+def make_status(name: str, *, synced: bool = True) -> KindStatus:
+    return KindStatus(name, synced, True, 0.5, 3, 0, 1, {"expired": 2}, "")
 
 
 def test_the_cache_is_read_at_the_scrape() -> None:
-    kinds: list[Status] = []
+    kinds: list[KindStatus] = []
 
     class Source:
-        def statuses(self) -> list[Status]:
+        def statuses(self) -> list[KindStatus]:
             return kinds
 
     metrics = Metrics()
     metrics.registry.register(CacheCollector(Source()))
-    kinds += [Status("shoots.core.gardener.cloud"), Status("seeds", synced=False)]
+    kinds += [make_status("shoots.core.gardener.cloud"), make_status("seeds", synced=False)]
     found = samples(metrics)
     assert found['espalier_cache_synced{kind="shoots.core.gardener.cloud"}'] == 1
     assert found['espalier_cache_synced{kind="seeds"}'] == 0
@@ -69,9 +60,9 @@ def test_the_cache_is_read_at_the_scrape() -> None:
     assert found['espalier_watch_restarts_total{kind="seeds",reason="expired"}'] == 2
 
 
-def test_what_controller_runtime_exports_is_exported_under_its_names() -> None:
+def test_metrics_are_exported_under_the_names_of_controller_runtime() -> None:
     metrics = Metrics()
-    metrics.registry.register(Familiar(metrics))
+    metrics.registry.register(ControllerRuntimeMetrics(metrics))
     metrics.requests.labels("/validate", "200").inc(3)
     metrics.request_duration.labels("/validate").observe(0.02)
     metrics.requests_in_flight.labels("/validate").set(2)
@@ -89,17 +80,17 @@ def test_what_controller_runtime_exports_is_exported_under_its_names() -> None:
     assert found["certwatcher_read_certificate_errors_total"] == 1
 
 
-def test_pauses_of_the_garbage_collector_are_measured_only_while_watched() -> None:
+def test_garbage_collections_are_measured_inside_the_block_only() -> None:
     metrics = Metrics()
-    with watching_gc(metrics):
+    with measure_gc_pauses(metrics):
         gc.collect(2)
     gc.collect(2)
     assert samples(metrics)['espalier_gc_pause_seconds_count{generation="2"}'] == 1
 
 
-async def test_the_loop_is_measured_by_how_late_it_wakes_a_sleeper() -> None:
+async def test_loop_lag_is_how_late_a_timer_runs() -> None:
     metrics, clock = Metrics(), FakeClock()
-    task = asyncio.create_task(watch_loop(clock, metrics))
+    task = asyncio.create_task(measure_loop_lag(clock, metrics))
     await settle()
     clock.pass_time(0.45)
     await settle()

@@ -1,4 +1,4 @@
-"""The extender's wire format: any case in, Go's case out, an answer to everything."""
+"""The wire format of extenders: keys in any case in, Go's case out, a response to every request."""
 
 import json
 from typing import Any
@@ -8,13 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.landscapes import MULTI_ZONE, make_profile, make_seed, make_shoot, raw_shoot
-from webhook.api.meta import ObjectKey
+from tests.support.landscape_objects import (
+    MULTI_ZONE,
+    make_profile,
+    make_seed,
+    make_shoot,
+    raw_shoot,
+)
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import ObjectKey
 from webhook.scheduling import extender
-from webhook.scheduling.extender import Binding, ExtenderError
-from webhook.scheduling.landscape import Landscape
-from webhook.state.questions import Get
+from webhook.scheduling.extender import ExtenderBindingArgs, ExtenderError
+from webhook.scheduling.seed_table import SeedTable
+from webhook.state.live_reads import LiveGet
 from webhook.state.snapshot import Snapshot
 
 POD = {"metadata": {"annotations": {"espalier.gardener.cloud/shoot": "garden-dev/shoot"}}}
@@ -36,13 +42,15 @@ def snapshot(shoot: Shoot | None = None) -> Snapshot:
     return Snapshot.of([*seeds, *shoots, make_profile(), shoot or make_shoot()])
 
 
-def ask(function: Any, written: Any, given: Snapshot | None = None) -> Any:
+def call(function: Any, written: Any, given: Snapshot | None = None) -> Any:
     body = written if isinstance(written, bytes) else json.dumps(written).encode()
-    return json.loads(function(body, Landscape(), given or snapshot()).body)
+    return json.loads(function(body, SeedTable(), given or snapshot()).body)
 
 
-def test_filter_tells_for_every_name_whether_and_why() -> None:
-    found = ask(extender.filter_seeds, {"Pod": POD, "Nodes": None, "NodeNames": [*NAMES, "broken"]})
+def test_filter_gives_a_reason_for_every_rejected_name() -> None:
+    found = call(
+        extender.filter_seeds, {"Pod": POD, "Nodes": None, "NodeNames": [*NAMES, "broken"]}
+    )
     assert found == {
         "Nodes": None,
         "NodeNames": ["good", "better"],
@@ -69,34 +77,34 @@ def test_filter_tells_for_every_name_whether_and_why() -> None:
 )
 def test_keys_are_read_in_any_case(keys: tuple[str, str]) -> None:
     pod, names = keys
-    found = ask(extender.filter_seeds, {pod: POD, names: ["good"]})
+    found = call(extender.filter_seeds, {pod: POD, names: ["good"]})
     assert found["NodeNames"] == ["good"]
 
 
-def test_the_subject_may_be_a_shoot_itself() -> None:
-    found = ask(extender.filter_seeds, {"Pod": raw_shoot(ha=MULTI_ZONE), "NodeNames": ["good"]})
+def test_the_pod_may_be_a_shoot_itself() -> None:
+    found = call(extender.filter_seeds, {"Pod": raw_shoot(ha=MULTI_ZONE), "NodeNames": ["good"]})
     assert found["NodeNames"] == []
     assert "highAvailability" in found["FailedAndUnresolvableNodes"]["good"]
 
 
 def test_whole_nodes_are_answered_with_whole_nodes() -> None:
     nodes = [{"metadata": {"name": name}, "spec": {"x": 1}} for name in ("good", "full")]
-    found = ask(extender.filter_seeds, {"Pod": POD, "Nodes": {"items": nodes}, "NodeNames": None})
+    found = call(extender.filter_seeds, {"Pod": POD, "Nodes": {"items": nodes}, "NodeNames": None})
     assert found["Nodes"] == {"metadata": {}, "items": nodes[:1]}
     assert found["NodeNames"] is None
 
 
-def test_an_assigned_shoot_goes_nowhere_else() -> None:
+def test_an_assigned_shoot_fits_its_own_seed_only() -> None:
     given = snapshot(make_shoot(seed="away"))
-    found = ask(extender.filter_seeds, {"Pod": POD, "NodeNames": NAMES}, given)
+    found = call(extender.filter_seeds, {"Pod": POD, "NodeNames": NAMES}, given)
     assert found["NodeNames"] == ["away"]
     assert set(found["FailedAndUnresolvableNodes"].values()) == {extender.ASSIGNED_ELSEWHERE}
-    scores = ask(extender.prioritize, {"Pod": POD, "NodeNames": NAMES}, given)
+    scores = call(extender.prioritize, {"Pod": POD, "NodeNames": NAMES}, given)
     assert {score["Host"] for score in scores if score["Score"]} == {"away"}
 
 
-def test_prioritize_gives_the_highest_score_to_our_choice_alone() -> None:
-    found = ask(extender.prioritize, {"Pod": POD, "NodeNames": NAMES})
+def test_prioritize_gives_the_highest_score_to_the_chosen_seed_alone() -> None:
+    found = call(extender.prioritize, {"Pod": POD, "NodeNames": NAMES})
     assert found == [
         {"Host": "full", "Score": 0},
         {"Host": "good", "Score": 8},
@@ -109,16 +117,16 @@ def test_prioritize_gives_the_highest_score_to_our_choice_alone() -> None:
 def test_equal_seeds_do_not_score_equally() -> None:
     seeds = [make_seed(name) for name in ("b", "a", "c")]
     given = Snapshot.of([*seeds, make_profile(), make_shoot()])
-    found = ask(extender.prioritize, {"Pod": POD, "NodeNames": ["c", "b", "a"]}, given)
+    found = call(extender.prioritize, {"Pod": POD, "NodeNames": ["c", "b", "a"]}, given)
     assert [score["Score"] for score in found] == [9, 9, 10]
 
 
-def test_the_choice_is_told_as_soon_as_it_is_clear() -> None:
+def test_the_chosen_seed_is_returned_as_soon_as_it_is_known() -> None:
     def choice(function: Any, names: list[str]) -> str | None:
         body = json.dumps({"Pod": POD, "NodeNames": names}).encode()
-        answer = function(body, Landscape(), snapshot())
-        assert answer.shoot == make_shoot()
-        seed: str | None = answer.seed
+        response = function(body, SeedTable(), snapshot())
+        assert response.shoot == make_shoot()
+        seed: str | None = response.seed
         return seed
 
     assert choice(extender.filter_seeds, ["good", "better"]) is None
@@ -147,29 +155,29 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("body", MALFORMED)
-def test_malformed_calls_are_answered_with_an_error(body: bytes) -> None:
-    found = ask(extender.filter_seeds, body)
+def test_malformed_requests_get_an_error(body: bytes) -> None:
+    found = call(extender.filter_seeds, body)
     assert found["Error"]
     assert found["NodeNames"] is None
-    scores = ask(extender.prioritize, body)
+    scores = call(extender.prioritize, body)
     assert all(score == {"Host": "good", "Score": 0} for score in scores)
 
 
-def test_a_shoot_that_is_not_in_the_cache_is_asked_for() -> None:
+def test_a_shoot_that_is_not_in_the_cache_is_read_live() -> None:
     given = Snapshot.of([make_seed("good"), make_profile()])
     body = json.dumps({"Pod": POD, "NodeNames": ["good"]}).encode()
-    answer = json.loads(extender.filter_seeds(body, Landscape(), given).body)
-    assert answer["Error"] == "there is no shoot garden-dev/shoot"
-    assert given.questions == [Get(Shoot, ObjectKey("garden-dev", "shoot"))]
+    response = json.loads(extender.filter_seeds(body, SeedTable(), given).body)
+    assert response["Error"] == "there is no shoot garden-dev/shoot"
+    assert given.live_reads == [LiveGet(Shoot, ObjectKey("garden-dev", "shoot"))]
 
 
-def test_nobody_is_evicted() -> None:
-    assert json.loads(extender.preempt(b"anything")) == {"NodeNameToMetaVictims": {}}
+def test_preempt_has_no_victims() -> None:
+    assert json.loads(extender.preempt()) == {"NodeNameToMetaVictims": {}}
 
 
 def test_bind_arguments() -> None:
     written = {"PodName": "p", "PodNamespace": "ns", "PodUID": "u", "Node": "s"}
-    expected = Binding(ObjectKey("ns", "p"), "u", "s")
+    expected = ExtenderBindingArgs(ObjectKey("ns", "p"), "u", "s")
     assert extender.decode_binding(json.dumps(written).encode()) == expected
     lower = {key.lower(): value for key, value in written.items()}
     assert extender.decode_binding(json.dumps(lower).encode()) == expected
@@ -188,8 +196,8 @@ KEYS = st.sampled_from(["Pod", "pod", "Nodes", "NodeNames", "nodenames", "metada
 
 
 @given(st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON)) | JSON)
-def test_no_call_is_left_without_an_answer(written: Any) -> None:
+def test_every_request_gets_a_response(written: Any) -> None:
     body = msgspec.json.encode(written)
     given_snapshot = Snapshot.of([make_seed("good")])
     for function in (extender.filter_seeds, extender.prioritize):
-        json.loads(function(body, Landscape(), given_snapshot).body)
+        json.loads(function(body, SeedTable(), given_snapshot).body)

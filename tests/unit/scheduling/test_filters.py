@@ -1,4 +1,4 @@
-"""Every filter on both sides of its edge, alone with one seed and one shoot."""
+"""Filters: every filter on both sides of its edge, with one seed and one shoot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.landscapes import (
+from tests.support.landscape_objects import (
     ANYWAY,
     MULTI_ZONE,
     make_managed_seed,
@@ -17,10 +17,10 @@ from tests.landscapes import (
     raw_seed,
     read,
 )
-from webhook.api.meta import Draft, Object
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain.options import Options, SchedulingOptions
+from webhook.kube.meta import Draft, Object
 from webhook.scheduling.columns import Rejection
 from webhook.scheduling.filters import (
     access_restrictions,
@@ -41,19 +41,19 @@ from webhook.scheduling.pipeline import place
 from webhook.scheduling.profiles import DEFAULT, GARDENER
 from webhook.state.snapshot import Snapshot
 
-Verdicts = tuple[str, Rejection] | None
+StepRejection = tuple[str, Rejection] | None
 
 
-def judge(
+def first_rejection(
     seed: Seed,
     shoot: Shoot | None = None,
-    others: Sequence[Object] = (),
+    objects: Sequence[Object] = (),
     options: Options | None = None,
     gardener: bool = False,
-) -> Verdicts:
-    """Return the step that refuses the seed, if any."""
-    known = [seed, *others]
-    if not any(type(other).__name__ == "CloudProfile" for other in others):
+) -> StepRejection:
+    """Return the step that rejects the seed and its reason, if any."""
+    known = [seed, *objects]
+    if not any(type(each).__name__ == "CloudProfile" for each in objects):
         known.append(make_profile())
     snapshot = Snapshot.of(known, options=options)
     profile = GARDENER if gardener else DEFAULT
@@ -62,7 +62,7 @@ def judge(
 
 def changed(**changes: Any) -> Seed:
     """Return a seed with parts of its status or metadata replaced; None removes a part."""
-    raw: Draft = raw_seed(**changes.pop("said", {}))
+    raw: Draft = raw_seed(**changes.pop("spec", {}))
     for path, value in changes.items():
         section, _, field = path.partition("_")
         if value is None:
@@ -88,7 +88,7 @@ BACKUP = {"provider": "aws"}
         pytest.param(
             make_seed(settings={"scheduling": {"visible": False}}), usable.INVISIBLE, id="invisible"
         ),
-        pytest.param(make_seed(settings={"scheduling": {}}), None, id="visible unless it says no"),
+        pytest.param(make_seed(settings={"scheduling": {}}), None, id="visible by default"),
         pytest.param(make_seed(settings={}), None, id="visible without settings for scheduling"),
         pytest.param(changed(status_lastOperation=None), usable.NOT_STARTED, id="never reconciled"),
         pytest.param(make_seed(ready=False), usable.GARDENLET_NOT_READY, id="gardenlet not ready"),
@@ -98,12 +98,12 @@ BACKUP = {"provider": "aws"}
             id="gardenlet unknown",
         ),
         pytest.param(
-            changed(status_conditions=[]), usable.GARDENLET_NOT_READY, id="gardenlet never heard of"
+            changed(status_conditions=[]), usable.GARDENLET_NOT_READY, id="no gardenlet condition"
         ),
         pytest.param(make_seed(backup=BACKUP), usable.BACKUP_NOT_READY, id="backup not ready"),
         pytest.param(
             changed(
-                said={"backup": BACKUP},
+                spec={"backup": BACKUP},
                 status_conditions=[READY, {"type": "BackupBucketsReady", "status": "True"}],
             ),
             None,
@@ -122,7 +122,7 @@ BACKUP = {"provider": "aws"}
     ],
 )
 def test_usable(seed: Seed, expected: Rejection | None) -> None:
-    assert judge(seed) == (("usable", expected) if expected else None)
+    assert first_rejection(seed) == (("usable", expected) if expected else None)
 
 
 SELECTOR = {"matchLabels": {"tier": "gold"}}
@@ -137,7 +137,7 @@ NOT_IN = {"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["
         pytest.param(SELECTOR, {"tier": "tin"}, False, id="other value"),
         pytest.param(SELECTOR, {}, False, id="label missing"),
         pytest.param(NOT_IN, {}, True, id="expression on a missing label"),
-        pytest.param(NOT_IN, {"tier": "gold"}, False, id="expression refuses"),
+        pytest.param(NOT_IN, {"tier": "gold"}, False, id="expression does not match"),
         pytest.param(
             {"matchExpressions": [{"key": "tier", "operator": "Like"}]},
             {"tier": "gold"},
@@ -149,18 +149,18 @@ NOT_IN = {"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["
 def test_selectors(selector: Draft, labels: dict[str, str], matches: bool) -> None:
     seed = make_seed(labels=labels)
     own = None if matches else ("seedSelector", seed_selector.NOT_SELECTED)
-    assert judge(seed, make_shoot(seedSelector=selector)) == own
+    assert first_rejection(seed, make_shoot(seedSelector=selector)) == own
     of_profile = None if matches else ("profileSelector", profile_selector.NOT_SELECTED)
-    assert judge(seed, others=[make_profile(seedSelector=selector)]) == of_profile
+    assert first_rejection(seed, objects=[make_profile(seedSelector=selector)]) == of_profile
 
 
 def test_no_seed_without_a_cloud_profile() -> None:
-    found = judge(make_seed(), others=[make_profile("gcp")])
+    found = first_rejection(make_seed(), objects=[make_profile("gcp")])
     assert found == ("profileSelector", profile_selector.NO_PROFILE)
 
 
 @pytest.mark.parametrize(
-    ("said", "of_profile", "own", "expected", "upstream"),
+    ("seed_provider", "of_profile", "own", "expected", "upstream"),
     [
         pytest.param("aws", [], [], None, None, id="same"),
         pytest.param("gcp", [], [], provider.OTHER_PROVIDER, provider.OTHER_PROVIDER, id="other"),
@@ -174,19 +174,19 @@ def test_no_seed_without_a_cloud_profile() -> None:
     ],
 )
 def test_provider(
-    said: str,
+    seed_provider: str,
     of_profile: list[str],
     own: list[str],
     expected: Rejection | None,
     upstream: Rejection | None,
 ) -> None:
-    # In its purpose `testing` a shoot does not mind the region, so that only providers count.
-    seed = make_seed(provider=said)
+    # Shoots of purpose `testing` ignore the region, so only providers matter.
+    seed = make_seed(provider=seed_provider)
     profile = make_profile(seedSelector={"providerTypes": of_profile})
     shoot = make_shoot(seedSelector={"providerTypes": own}, affinity="preferred", purpose="testing")
-    assert judge(seed, shoot, [profile]) == (("provider", expected) if expected else None)
-    if upstream is not None or said == "aws":
-        found = judge(seed, shoot, [profile], gardener=True)
+    assert first_rejection(seed, shoot, [profile]) == (("provider", expected) if expected else None)
+    if upstream is not None or seed_provider == "aws":
+        found = first_rejection(seed, shoot, [profile], gardener=True)
         assert found == (("provider", upstream) if upstream else None)
 
 
@@ -196,12 +196,12 @@ ENFORCE = {"zoneSelection": {"mode": "Enforce"}}
 @pytest.mark.parametrize(
     ("seed", "shoot", "expected"),
     [
-        pytest.param(make_seed(), make_shoot(zones=("x",)), None, id="the seed does not care"),
+        pytest.param(make_seed(), make_shoot(zones=("x",)), None, id="no zoneSelection"),
         pytest.param(
             make_seed(settings=ENFORCE),
             make_shoot(zones=("x",)),
             zone_selection.NO_OVERLAP,
-            id="the seed insists",
+            id="zoneSelection is enforced",
         ),
         pytest.param(
             make_seed(settings=ENFORCE), make_shoot(zones=("x", "a")), None, id="one zone in common"
@@ -225,7 +225,7 @@ ENFORCE = {"zoneSelection": {"mode": "Enforce"}}
             make_seed(zones=("a", "b", "c"), settings=ENFORCE),
             make_shoot(zones=("x",), ha=MULTI_ZONE),
             None,
-            id="multi-zone shoots are everywhere anyway",
+            id="ignored for multi-zone shoots",
         ),
         pytest.param(
             make_seed(zones=("a", "b", "c")),
@@ -236,7 +236,7 @@ ENFORCE = {"zoneSelection": {"mode": "Enforce"}}
     ],
 )
 def test_zone_selection(seed: Seed, shoot: Shoot, expected: Rejection | None) -> None:
-    assert judge(seed, shoot) == (("zoneSelection", expected) if expected else None)
+    assert first_rejection(seed, shoot) == (("zoneSelection", expected) if expected else None)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_access_restrictions(
 ) -> None:
     seed = make_seed(accessRestrictions=[{"name": name} for name in offered])
     shoot = make_shoot(accessRestrictions=[{"name": name} for name in wanted])
-    assert judge(seed, shoot) == (("accessRestrictions", expected) if expected else None)
+    assert first_rejection(seed, shoot) == (("accessRestrictions", expected) if expected else None)
 
 
 @pytest.mark.parametrize(
@@ -270,28 +270,28 @@ def test_access_restrictions(
             id="not this shoot in the default domain",
         ),
         pytest.param("foo-x.io", ["x.io"], None, id="the dot matters"),
-        pytest.param("shoot.dev.x.io", ["y.io"], None, id="nobody's default domain"),
+        pytest.param("shoot.dev.x.io", ["y.io"], None, id="not a default domain of a seed"),
     ],
 )
 def test_domains(domain: str, defaults: list[str], expected: Rejection | None) -> None:
     seed = make_seed(dns={"defaults": [{"domain": name} for name in defaults]})
     shoot = make_shoot(dns={"domain": domain})
-    found = judge(seed, shoot, [make_project(), make_profile()])
+    found = first_rejection(seed, shoot, [make_project(), make_profile()])
     assert found == (("domain", expected) if expected else None)
 
 
-def test_domain_of_another_seed_refuses_this_one() -> None:
+def test_domain_of_another_seed_rejects_this_one() -> None:
     here = make_seed("here", dns={"defaults": [{"domain": "x.io"}]})
     there = make_seed("there", dns={"defaults": [{"domain": "y.io"}]})
     snapshot = Snapshot.of([here, there, make_profile(), make_project()])
-    verdict = place(make_shoot(dns={"domain": "shoot.dev.x.io"}), [here, there], snapshot)
-    assert verdict.seed == "here"
-    assert verdict.rejected == {"there": ("domain", domains.UNSUPPORTED)}
+    result = place(make_shoot(dns={"domain": "shoot.dev.x.io"}), [here, there], snapshot)
+    assert result.seed == "here"
+    assert result.rejected == {"there": ("domain", domains.UNSUPPORTED)}
 
 
-def test_without_projects_any_name_below_a_default_domain_will_do() -> None:
+def test_without_projects_any_name_below_a_default_domain_matches() -> None:
     seed = make_seed(dns={"defaults": [{"domain": "x.io"}]})
-    assert judge(seed, make_shoot(dns={"domain": "any.thing.x.io"})) is None
+    assert first_rejection(seed, make_shoot(dns={"domain": "any.thing.x.io"})) is None
 
 
 @pytest.mark.parametrize(
@@ -303,13 +303,13 @@ def test_without_projects_any_name_below_a_default_domain_will_do() -> None:
 )
 def test_emergency_stop(value: str, expected: Rejection | None) -> None:
     seed = make_seed(annotations={"shoot.gardener.cloud/emergency-stop-reconciliations": value})
-    assert judge(seed) == (("emergencyStop", expected) if expected else None)
+    assert first_rejection(seed) == (("emergencyStop", expected) if expected else None)
 
 
 @pytest.mark.parametrize(
     ("metadata", "expected"),
     [
-        pytest.param({}, None, id="here to stay"),
+        pytest.param({}, None, id="neither deleted nor chosen"),
         pytest.param(
             {"deletionTimestamp": "2026-01-01T00:00:00Z"}, managed.LEAVING, id="being deleted"
         ),
@@ -321,9 +321,11 @@ def test_emergency_stop(value: str, expected: Rejection | None) -> None:
     ],
 )
 def test_managed(metadata: Draft, expected: Rejection | None) -> None:
-    others = [make_managed_seed("seed", metadata=metadata), make_profile()]
-    assert judge(make_seed(), others=others) == (("managedSeed", expected) if expected else None)
-    assert judge(make_seed(), others=others, gardener=True) is None
+    objects = [make_managed_seed("seed", metadata=metadata), make_profile()]
+    assert first_rejection(make_seed(), objects=objects) == (
+        ("managedSeed", expected) if expected else None
+    )
+    assert first_rejection(make_seed(), objects=objects, gardener=True) is None
 
 
 V4 = {"nodes": "10.0.0.0/16", "pods": "100.64.0.0/12", "services": "100.96.0.0/13"}
@@ -375,16 +377,16 @@ SEED_V6 = {"pods": "2001:db8:5::/48", "services": "2001:db8:6::/108", "nodes": "
 def test_networks(of_seed: Draft, networking: Draft | None, expected: Rejection | None) -> None:
     seed = make_seed(networks=of_seed)
     shoot = make_shoot() if networking is None else make_shoot(networking=networking)
-    assert judge(seed, shoot) == (("networks", expected) if expected else None)
+    assert first_rejection(seed, shoot) == (("networks", expected) if expected else None)
 
 
-def test_networks_that_a_shoot_has_count_too() -> None:
+def test_networks_in_the_status_of_a_shoot_are_compared_too() -> None:
     seed = make_seed(networks=SEED_V6)
     raw = {"pods": ["2001:db8:5::/64"], "services": ["2001:db8:2::/108"]}
     shoot = make_shoot(networking=V6)
     moving = read_with_status(shoot, raw)
-    assert judge(seed, moving) == ("networks", networks.OVERLAP)
-    assert judge(seed, read_with_status(shoot, {"pods": ["10.0.0.0/8"]})) == (
+    assert first_rejection(seed, moving) == ("networks", networks.OVERLAP)
+    assert first_rejection(seed, read_with_status(shoot, {"pods": ["10.0.0.0/8"]})) == (
         "networks",
         networks.INCOMPLETE,
     )
@@ -398,19 +400,19 @@ def read_with_status(shoot: Shoot, networking: Draft) -> Shoot:
 
 def test_taints() -> None:
     seed = make_seed(taints=[{"key": "seed.gardener.cloud/protected"}])
-    assert judge(seed) == ("taints", taints.NOT_TOLERATED)
+    assert first_rejection(seed) == ("taints", taints.NOT_TOLERATED)
     tolerant = make_shoot(tolerations=[{"key": "seed.gardener.cloud/protected"}])
-    assert judge(seed, tolerant) is None
+    assert first_rejection(seed, tolerant) is None
 
 
 def test_capacity_of_every_resource() -> None:
     seed = make_seed(shoots=2, allocatable={"persistent-volumes": 5})
     one, two = (make_shoot(name, seed="seed") for name in ("one", "two"))
-    assert judge(seed, others=[one, make_profile()]) is None
-    found = judge(seed, others=[one, two, make_profile()])
+    assert first_rejection(seed, objects=[one, make_profile()]) is None
+    found = first_rejection(seed, objects=[one, two, make_profile()])
     assert found == ("capacity", capacity.full("shoots"))
     big = make_seed(shoots=2, allocatable={"persistent-volumes": 3}, zones=("a", "b", "c"))
-    found = judge(big, make_shoot(ha=MULTI_ZONE), [one, make_profile()])
+    found = first_rejection(big, make_shoot(ha=MULTI_ZONE), [one, make_profile()])
     assert found == ("capacity", capacity.full("persistent-volumes"))
     assert not capacity.full("shoots").final
 
@@ -418,8 +420,8 @@ def test_capacity_of_every_resource() -> None:
 def test_capacity_without_a_limit() -> None:
     seed = make_seed(shoots=None)
     crowd = [make_shoot(f"shoot-{index}", seed="seed") for index in range(300)]
-    assert judge(seed, others=[*crowd, make_profile()]) is None
-    assert judge(seed, others=[*crowd, make_profile()], gardener=True) is None
+    assert first_rejection(seed, objects=[*crowd, make_profile()]) is None
+    assert first_rejection(seed, objects=[*crowd, make_profile()], gardener=True) is None
 
 
 def test_headroom_is_kept_free() -> None:
@@ -427,15 +429,17 @@ def test_headroom_is_kept_free() -> None:
     options = Options(scheduling=SchedulingOptions(headroom=2))
     one = make_shoot("one", seed="seed")
     full = ("capacity", capacity.full("shoots"))
-    assert judge(seed, options=options) is None
-    assert judge(seed, others=[one, make_profile()], options=options) == full
-    assert judge(seed, others=[one, make_profile()], options=options, gardener=True) == full
+    assert first_rejection(seed, options=options) is None
+    assert first_rejection(seed, objects=[one, make_profile()], options=options) == full
+    assert (
+        first_rejection(seed, objects=[one, make_profile()], options=options, gardener=True) == full
+    )
 
 
-def test_a_shoot_needs_no_room_where_it_counts_already() -> None:
+def test_a_shoot_needs_no_capacity_on_a_seed_that_counts_it_already() -> None:
     seed = make_seed(shoots=1)
     here = make_shoot(actual_seed="seed")
-    assert judge(seed, here, [here, make_profile()]) is None
+    assert first_rejection(seed, here, [here, make_profile()]) is None
 
 
 TOLERANT = {**MULTI_ZONE, "failureTolerance": 2}
@@ -447,7 +451,7 @@ TOLERANT = {**MULTI_ZONE, "failureTolerance": 2}
         pytest.param(3, "", MULTI_ZONE, None, True, id="three zones"),
         pytest.param(3, "true", MULTI_ZONE, None, True, id="three zones and a label"),
         pytest.param(
-            3, "false", MULTI_ZONE, availability.NOT_MULTI_ZONAL, True, id="the label says no"
+            3, "false", MULTI_ZONE, availability.NOT_MULTI_ZONAL, True, id="the label is false"
         ),
         pytest.param(
             2,
@@ -455,7 +459,7 @@ TOLERANT = {**MULTI_ZONE, "failureTolerance": 2}
             MULTI_ZONE,
             availability.NOT_MULTI_ZONAL,
             False,
-            id="a label alone is nothing",
+            id="a label without zones",
         ),
         pytest.param(1, "", MULTI_ZONE, availability.NOT_MULTI_ZONAL, False, id="one zone"),
         pytest.param(
@@ -463,7 +467,7 @@ TOLERANT = {**MULTI_ZONE, "failureTolerance": 2}
         ),
         pytest.param(4, "", TOLERANT, availability.TOO_FEW_ZONES, True, id="four are not five"),
         pytest.param(5, "", TOLERANT, None, True, id="five zones"),
-        pytest.param(1, "", None, None, True, id="without availability one will do"),
+        pytest.param(1, "", None, None, True, id="one zone suffices without high availability"),
     ],
 )
 def test_availability(
@@ -472,12 +476,12 @@ def test_availability(
     labels = {"seed.gardener.cloud/multi-zonal": label} if label else {}
     seed = make_seed(zones=tuple("abcde"[:zones]), labels=labels)
     shoot = make_shoot(ha=ha)
-    assert judge(seed, shoot) == (("highAvailability", expected) if expected else None)
-    found = judge(seed, shoot, gardener=True)
+    assert first_rejection(seed, shoot) == (("highAvailability", expected) if expected else None)
+    found = first_rejection(seed, shoot, gardener=True)
     assert found == (None if upstream else ("highAvailability", availability.NOT_MULTI_ZONAL))
 
 
-def test_anyway_is_not_heard_by_gardener() -> None:
-    assert judge(make_seed(), make_shoot(ha=ANYWAY)) is None
-    found = judge(make_seed(), make_shoot(ha=ANYWAY), gardener=True)
+def test_profile_gardener_ignores_schedule_anyway() -> None:
+    assert first_rejection(make_seed(), make_shoot(ha=ANYWAY)) is None
+    found = first_rejection(make_seed(), make_shoot(ha=ANYWAY), gardener=True)
     assert found == ("highAvailability", availability.NOT_MULTI_ZONAL)

@@ -1,4 +1,4 @@
-"""What a ledger says, who may strike out what, and that replicas never overfill a seed."""
+"""Ledgers: reading, writing, pruning, and that replicas never overfill a seed."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.landscapes import amounts, make_shoot
+from tests.support.landscape_objects import amounts, make_shoot
 from webhook.api.core import ConfigMap
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
+from webhook.kube.meta import ObjectKey
 from webhook.scheduling import ledger
-from webhook.scheduling.ledger import Entry, Fate, Ledger
+from webhook.scheduling.ledger import EntryAction, Ledger, LedgerEntry
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ObjectKey("garden-dev", "shoot")
 ONE = amounts(shoots=1, persistent_volumes=1)
-ENTRY = Entry("u", KEY, "5", NOW, ONE)
+ENTRY = LedgerEntry("u", KEY, "5", NOW, ONE)
 LEDGER = Ledger("s", {"u": ENTRY}, "3", "9")
 
 
@@ -27,18 +27,18 @@ def at(shoot: Shoot, version: int) -> Shoot:
     return msgspec.structs.replace(shoot, metadata=metadata)
 
 
-def test_a_ledger_survives_the_wire() -> None:
+def test_a_ledger_is_read_as_it_was_written() -> None:
     draft = ledger.write(LEDGER, "espalier-system")
     found = msgspec.json.decode(msgspec.json.encode(draft), type=ConfigMap)
     assert ledger.read(found) == LEDGER
     assert draft["metadata"]["resourceVersion"] == "9"
 
 
-def test_a_new_ledger_has_no_version_to_insist_on() -> None:
+def test_a_new_ledger_has_no_resource_version() -> None:
     assert "resourceVersion" not in ledger.write(Ledger("s"), "espalier-system")["metadata"]
 
 
-def test_entries_that_nobody_can_read_are_left_out() -> None:
+def test_malformed_entries_are_ignored() -> None:
     data = {"seenThrough": "3", "x": "{", "y": '{"shoot": "a/b", "at": "yesterday"}'}
     draft = ledger.write(LEDGER, "ns")
     draft["data"] |= data
@@ -59,16 +59,18 @@ def test_entries_that_nobody_can_read_are_left_out() -> None:
         pytest.param(at(make_shoot(uid="v", seed="s"), 8), False, "3", id="another by that name"),
     ],
 )
-def test_the_cache_overtakes_entries(cached: Shoot | None, kept: bool, seen: str) -> None:
-    settled = ledger.settle(LEDGER, lambda _key: cached)
-    assert ("u" in settled.entries) is kept
-    assert settled.seen_through == seen
+def test_prune_removes_entries_that_the_cache_supersedes(
+    cached: Shoot | None, kept: bool, seen: str
+) -> None:
+    pruned = ledger.prune(LEDGER, lambda _key: cached)
+    assert ("u" in pruned.entries) is kept
+    assert pruned.seen_through == seen
 
 
-def test_seen_through_never_falls() -> None:
+def test_seen_through_never_decreases() -> None:
     late = replace(LEDGER, seen_through="70")
     cached = at(make_shoot(uid="u", seed="s"), 8)
-    assert ledger.settle(late, lambda _key: cached).seen_through == "70"
+    assert ledger.prune(late, lambda _key: cached).seen_through == "70"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_seen_through_never_falls() -> None:
         pytest.param(make_shoot(uid="v", seed="s"), ONE, id="another by that name"),
     ],
 )
-def test_what_is_outstanding(cached: Shoot | None, expected: dict[str, int]) -> None:
+def test_outstanding(cached: Shoot | None, expected: dict[str, int]) -> None:
     assert ledger.outstanding(LEDGER, lambda _key: cached) == expected
     assert ledger.outstanding(LEDGER, lambda _key: cached, leave_out=["u"]) == {}
 
@@ -92,8 +94,8 @@ def test_only_the_writer_releases_its_entry() -> None:
 
 
 def test_overdue() -> None:
-    assert ledger.overdue(LEDGER, NOW + ledger.PATIENCE - timedelta(seconds=1)) == []
-    assert ledger.overdue(LEDGER, NOW + ledger.PATIENCE) == [ENTRY]
+    assert ledger.overdue(LEDGER, NOW + ledger.OVERDUE_AFTER - timedelta(seconds=1)) == []
+    assert ledger.overdue(LEDGER, NOW + ledger.OVERDUE_AFTER) == [ENTRY]
 
 
 @pytest.mark.parametrize(
@@ -106,20 +108,20 @@ def test_overdue() -> None:
         pytest.param(at(make_shoot(uid="u"), 5), "touch", id="the write could still come"),
     ],
 )
-def test_what_becomes_of_an_overdue_entry(live: Shoot | None, expected: Fate) -> None:
-    assert ledger.judge(ENTRY, "s", live) == expected
+def test_classification_of_overdue_entries(live: Shoot | None, expected: EntryAction) -> None:
+    assert ledger.classify_entry(ENTRY, "s", live) == expected
 
 
 class Replica:
-    """A replica with a cache of its own that lags as it likes, and a write that it sleeps on."""
+    """A replica with a cache that may lag, and a write that may be delayed."""
 
     def __init__(self, seen: int) -> None:
         self.seen = seen
-        self.sleeping: tuple[str, int] | None = None
+        self.pending: tuple[str, int] | None = None
 
 
-class World:
-    """An API server with one seed, its ledger and some shoots, and the replicas that fill it."""
+class Model:
+    """A model of an API server with one seed, its ledger, some shoots and the replicas."""
 
     def __init__(self, replicas: int, shoots: int, slots: int) -> None:
         self.version = shoots
@@ -152,9 +154,9 @@ class World:
     def placed(self) -> int:
         return sum(self.live(name).spec.seed_name == "s" for name in self.history)
 
-    def enter(self, replica: Replica, name: str) -> None:
-        """Do what a replica does before its first write: settle, count, enter."""
-        if int(self.ledger.seen_through or 0) > replica.seen or replica.sleeping is not None:
+    def add_entry(self, replica: Replica, name: str) -> None:
+        """Do what a replica does before its first write: prune, count, add an entry."""
+        if int(self.ledger.seen_through or 0) > replica.seen or replica.pending is not None:
             return
         shoot = self.cached(replica, name)
         if shoot is None or shoot.spec.seed_name:
@@ -163,80 +165,80 @@ class World:
         def find(key: ObjectKey) -> Shoot | None:
             return self.cached(replica, key.name)
 
-        settled = ledger.settle(self.ledger, find)
+        pruned = ledger.prune(self.ledger, find)
         counted = [find(ObjectKey("garden-dev", other)) for other in self.history]
         used = sum(found is not None and found.spec.seed_name == "s" for found in counted)
-        more = ledger.outstanding(settled, find, leave_out=[shoot.uid]).get("shoots", 0)
+        more = ledger.outstanding(pruned, find, leave_out=[shoot.uid]).get("shoots", 0)
         if used + more + 1 > self.slots:
-            self.ledger = settled
+            self.ledger = pruned
             return
-        entry = Entry(shoot.uid, shoot.key, shoot.resource_version, NOW, ONE)
-        self.ledger = ledger.enter(settled, [entry])
-        replica.sleeping = (name, int(shoot.resource_version))
+        entry = LedgerEntry(shoot.uid, shoot.key, shoot.resource_version, NOW, ONE)
+        self.ledger = ledger.add_entries(pruned, [entry])
+        replica.pending = (name, int(shoot.resource_version))
 
     def act(self, replica: Replica, number: int, name: str) -> None:
         match number:
             case 0:
-                self.enter(replica, name)
+                self.add_entry(replica, name)
             case 1:
-                self.wake(replica)
+                self.finish_write(replica)
             case 2:
                 replica.seen = self.version
             case 3:
                 replica.seen = min(self.version, replica.seen + 1)
             case 4:
-                replica.sleeping = None  # killed between its two writes
+                replica.pending = None  # killed between its two writes
                 replica.seen = 0
             case 5:
-                self.review()
+                self.collect()
             case _:
                 self.write(name, "", self.live(name).resource_version)  # moved away, or edited
 
-    def wake(self, replica: Replica) -> None:
-        if replica.sleeping is None:
+    def finish_write(self, replica: Replica) -> None:
+        if replica.pending is None:
             return
-        name, version = replica.sleeping
-        replica.sleeping = None
+        name, version = replica.pending
+        replica.pending = None
         if not self.write(name, "s", str(version)) and self.live(name).spec.seed_name != "s":
             self.ledger = ledger.release(self.ledger, self.live(name).uid, str(version))
 
-    def review(self) -> None:
-        for entry in ledger.overdue(self.ledger, NOW + ledger.PATIENCE):
-            fate = ledger.judge(entry, "s", self.live(entry.shoot.name))
-            if fate == "touch":
+    def collect(self) -> None:
+        for entry in ledger.overdue(self.ledger, NOW + ledger.OVERDUE_AFTER):
+            action = ledger.classify_entry(entry, "s", self.live(entry.shoot.name))
+            if action == "touch":
                 self.write(entry.shoot.name, "", entry.version)
-            if fate != "keep":
+            if action != "keep":
                 self.ledger = ledger.release(self.ledger, entry.uid, entry.version)
 
 
-def test_a_frozen_write_fails_once_its_entry_is_gone() -> None:
-    world = World(replicas=2, shoots=2, slots=1)
-    frozen, awake = world.replicas
-    world.enter(frozen, "shoot-0")
-    world.enter(awake, "shoot-1")
-    assert awake.sleeping is None
-    world.review()
-    awake.seen = world.version
-    world.enter(awake, "shoot-1")
-    world.wake(awake)
-    world.wake(frozen)
-    assert world.live("shoot-0").spec.seed_name == ""
-    assert world.placed() == 1
+def test_a_delayed_write_fails_once_its_entry_is_gone() -> None:
+    model = Model(replicas=2, shoots=2, slots=1)
+    delayed, prompt = model.replicas
+    model.add_entry(delayed, "shoot-0")
+    model.add_entry(prompt, "shoot-1")
+    assert prompt.pending is None
+    model.collect()
+    prompt.seen = model.version
+    model.add_entry(prompt, "shoot-1")
+    model.finish_write(prompt)
+    model.finish_write(delayed)
+    assert model.live("shoot-0").spec.seed_name == ""
+    assert model.placed() == 1
 
 
-def test_a_cache_that_is_too_old_waits() -> None:
-    world = World(replicas=2, shoots=2, slots=1)
-    quick, slow = world.replicas
-    world.enter(quick, "shoot-0")
-    world.wake(quick)
-    quick.seen = world.version
-    world.enter(quick, "shoot-1")
-    assert world.ledger.entries == {}
-    world.enter(slow, "shoot-1")
-    assert slow.sleeping is None
-    slow.seen = world.version
-    world.enter(slow, "shoot-1")
-    assert slow.sleeping is None
+def test_a_replica_with_a_stale_cache_waits() -> None:
+    model = Model(replicas=2, shoots=2, slots=1)
+    quick, slow = model.replicas
+    model.add_entry(quick, "shoot-0")
+    model.finish_write(quick)
+    quick.seen = model.version
+    model.add_entry(quick, "shoot-1")
+    assert model.ledger.entries == {}
+    model.add_entry(slow, "shoot-1")
+    assert slow.pending is None
+    slow.seen = model.version
+    model.add_entry(slow, "shoot-1")
+    assert slow.pending is None
 
 
 ACTIONS = st.lists(
@@ -251,26 +253,26 @@ ACTIONS = st.lists(
 @settings(max_examples=500, deadline=None)
 @given(ACTIONS)
 def test_no_order_of_events_overfills_a_seed(actions: list[tuple[int, int, int]]) -> None:
-    world = World(replicas=2, shoots=3, slots=1)
+    model = Model(replicas=2, shoots=3, slots=1)
     for who, what, which in actions:
-        world.act(world.replicas[who], what, f"shoot-{which}")
-        assert world.placed() <= 1
+        model.act(model.replicas[who], what, f"shoot-{which}")
+        assert model.placed() <= 1
 
 
 @settings(max_examples=100, deadline=None)
 @given(ACTIONS)
-def test_whatever_happened_all_slots_can_be_filled_again(
+def test_after_any_order_of_events_all_slots_can_be_filled(
     actions: list[tuple[int, int, int]],
 ) -> None:
-    world = World(replicas=2, shoots=3, slots=2)
+    model = Model(replicas=2, shoots=3, slots=2)
     for who, what, which in actions:
-        world.act(world.replicas[who], what, f"shoot-{which}")
-    for replica in world.replicas:
-        world.wake(replica)
-    last = world.replicas[0]
-    for name in [*world.history, *world.history]:
-        world.review()
-        last.seen = world.version
-        world.enter(last, name)
-        world.wake(last)
-    assert world.placed() == 2
+        model.act(model.replicas[who], what, f"shoot-{which}")
+    for replica in model.replicas:
+        model.finish_write(replica)
+    last = model.replicas[0]
+    for name in [*model.history, *model.history]:
+        model.collect()
+        last.seen = model.version
+        model.add_entry(last, name)
+        model.finish_write(last)
+    assert model.placed() == 2

@@ -1,4 +1,4 @@
-"""Why profile `default` chooses otherwise than Gardener: the closed list, reason by reason."""
+"""The complete list of reasons why profile `default` differs from Gardener, one test each."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.landscapes import (
+from tests.support.landscape_objects import (
     ANYWAY,
     MULTI_ZONE,
     make_managed_seed,
@@ -18,10 +18,10 @@ from tests.landscapes import (
     multi_zonal,
 )
 from webhook.api import names
-from webhook.api.meta import Object
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain.options import Options, SchedulingOptions
+from webhook.kube.meta import Object
 from webhook.scheduling.pipeline import place
 from webhook.scheduling.profiles import DEFAULT, GARDENER
 from webhook.state.snapshot import Snapshot
@@ -32,14 +32,14 @@ FAR = "us-east-1"
 ZONE_TOLERANT = {"highAvailability": {"failureTolerance": {"type": "zone"}}}
 
 
-class Met(NamedTuple):
-    """A landscape in which the two profiles part, and what each of them chooses."""
+class Difference(NamedTuple):
+    """A landscape for which the two profiles differ, and what each of them chooses."""
 
     shoot: Shoot
     seeds: Sequence[Seed]
     gardener: str | None
     default: str | None
-    others: Sequence[Object] = ()
+    objects: Sequence[Object] = ()
 
 
 def fill(seed: str, count: int) -> list[Shoot]:
@@ -47,27 +47,27 @@ def fill(seed: str, count: int) -> list[Shoot]:
 
 
 REASONS = {
-    "emptiest": Met(
+    "emptiest": Difference(
         make_shoot(),
         [make_seed("big", shoots=100), make_seed("small", shoots=10)],
         gardener="small",
         default="big",
-        others=[*fill("big", 20), *fill("small", 3)],
+        objects=[*fill("big", 20), *fill("small", 3)],
     ),
-    "plain-seeds-first": Met(
+    "plain-seeds-first": Difference(
         make_shoot(),
         [make_seed("plain"), multi_zonal("wide")],
         gardener="wide",
         default="plain",
-        others=fill("plain", 1),
+        objects=fill("plain", 1),
     ),
-    "after-the-region": Met(
+    "after-the-region": Difference(
         make_shoot(controlPlane=ZONE_TOLERANT),
         [make_seed("here"), multi_zonal("near", region=NEAR)],
         gardener="near",
         default=None,
     ),
-    "preference": Met(
+    "preference": Difference(
         make_shoot(),
         [
             make_seed("shy", zones=("x",), settings={"zoneSelection": {"mode": "Prefer"}}),
@@ -76,78 +76,81 @@ REASONS = {
         gardener=None,
         default="shy",
     ),
-    "broken-table": Met(
+    "broken-table": Difference(
         make_shoot(),
         [make_seed("near", region=NEAR)],
         gardener=None,
         default="near",
-        others=[make_region_config({"eu-west-1": "eu-west-2: ["})],
+        objects=[make_region_config({"eu-west-1": "eu-west-2: ["})],
     ),
-    "multi-zonal-label": Met(
+    "multi-zonal-label": Difference(
         make_shoot(controlPlane=ZONE_TOLERANT),
         [multi_zonal("wide", labels={names.MULTI_ZONAL: "false"})],
         gardener="wide",
         default=None,
     ),
-    "failure-tolerance": Met(
+    "failure-tolerance": Difference(
         make_shoot(ha={**MULTI_ZONE, "failureTolerance": 2}),
         [multi_zonal("three")],
         gardener="three",
         default=None,
     ),
-    "schedule-anyway": Met(
+    "schedule-anyway": Difference(
         make_shoot(ha=ANYWAY),
         [make_seed("plain")],
         gardener=None,
         default="plain",
     ),
-    "region-affinity": Met(
+    "region-affinity": Difference(
         make_shoot(affinity="required"),
         [make_seed("near", region=NEAR)],
         gardener="near",
         default=None,
     ),
-    "provider-types": Met(
+    "provider-types": Difference(
         make_shoot(seedSelector={"providerTypes": ["gcp"]}),
         [make_seed("seed")],
         gardener="seed",
         default=None,
     ),
-    "pinned-zones": Met(
+    "pinned-zones": Difference(
         make_shoot(controlPlane={**ZONE_TOLERANT, "zones": ["x", "y", "z"]}),
         [multi_zonal("wide")],
         gardener="wide",
         default=None,
     ),
-    "other-resources": Met(
+    "other-resources": Difference(
         make_shoot(ha=MULTI_ZONE),
         [multi_zonal("wide", allocatable={"persistent-volumes": 2})],
         gardener="wide",
         default=None,
     ),
-    "leaving": Met(
+    "leaving": Difference(
         make_shoot(),
         [make_seed("leaving"), make_seed("staying")],
         gardener="leaving",
         default="staying",
-        others=[
+        objects=[
             make_managed_seed("leaving", metadata={"annotations": {names.SCALE_IN: "true"}}),
             *fill("staying", 1),
         ],
     ),
 }
 STRATEGY = {"after-the-region", "broken-table", "region-affinity"}
-"""Reasons that show only where farther regions are considered at all."""
+"""Reasons that need a strategy which considers other regions."""
 
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_default_differs_for_a_reason_of_the_list(reason: str) -> None:
-    met = REASONS[reason]
-    by = SchedulingOptions(strategy="MinimalDistance" if reason in STRATEGY else "SameRegion")
-    known = [*met.seeds, make_profile(), *met.others]
-    snapshot = Snapshot.of(known, options=Options(scheduling=by))
-    chosen = [place(met.shoot, met.seeds, snapshot, by).seed for by in (GARDENER, DEFAULT)]
-    assert chosen == [met.gardener, met.default]
+    difference = REASONS[reason]
+    options = SchedulingOptions(strategy="MinimalDistance" if reason in STRATEGY else "SameRegion")
+    known = [*difference.seeds, make_profile(), *difference.objects]
+    snapshot = Snapshot.of(known, options=Options(scheduling=options))
+    chosen = [
+        place(difference.shoot, difference.seeds, snapshot, profile).seed
+        for profile in (GARDENER, DEFAULT)
+    ]
+    assert chosen == [difference.gardener, difference.default]
 
 
 def test_the_documentation_has_the_same_list() -> None:

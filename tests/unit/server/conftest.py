@@ -1,71 +1,92 @@
-"""A server over a fixed memory, and a client that talks to it."""
+"""A server over a fixed cache, and a client of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
+from pytest_aiohttp import AiohttpClient
+from typing_extensions import override
 
-from tests.clocks import FakeClock
-from webhook.admission.engine import Table
+from tests.support.clocks import FakeClock
+from tests.support.fake_cache import FakeCache
+from webhook.admission.engine import PolicyTable
 from webhook.admission.policy import Policy
-from webhook.api.meta import Object
-from webhook.cluster.answers import UnanswerableError
 from webhook.cluster.cache import NotSyncedError
+from webhook.cluster.live_reader import LiveReadError
+from webhook.kube.meta import Object
 from webhook.runtime.metrics import Metrics
-from webhook.server.admission import Granter
+from webhook.server.admission import GrantExecutor
 from webhook.server.app import Services, build_app
 from webhook.server.extender import Extender
 from webhook.server.traffic import Traffic
-from webhook.state.questions import Answers, Question
+from webhook.state.live_reads import LiveRead, LiveResults
 from webhook.state.snapshot import Snapshot
 
 Client: TypeAlias = TestClient[web.Request, web.Application]
 
 
-class FixedMemory:
+class FixedCache(FakeCache):
     def __init__(self, *objects: Object) -> None:
+        super().__init__()
         self.objects = objects
-        self.synced = True
+        self.is_synced = True
         self.stale: tuple[type[Object], ...] = ()
-        self.answers: Answers | None = None
-        self.asked: list[Question] = []
+        self.answers: LiveResults | None = None
+        self.live_reads: list[LiveRead] = []
+        self.release: asyncio.Event | None = None
+        """If it is set, live reads wait for it."""
 
-    def snapshot(self, answers: Answers | None = None) -> Snapshot:
-        if not self.synced:
-            raise NotSyncedError("the cache is not filled yet")
-        return Snapshot.of(self.objects, answers=answers, stale=self.stale)
+    @override
+    def snapshot(self, live_results: LiveResults | None = None) -> Snapshot:
+        if not self.is_synced:
+            raise NotSyncedError("the cache is not synced yet")
+        return Snapshot.of(self.objects, live_results=live_results, stale=self.stale)
 
-    async def answer(self, questions: Sequence[Question], seconds: float) -> Answers:
-        self.asked += questions
+    @property
+    @override
+    def synced(self) -> bool:
+        return self.is_synced
+
+    @override
+    async def read_live(self, live_reads: Iterable[LiveRead], seconds: float) -> LiveResults:
+        wanted = [*live_reads]
+        if self.release is not None:
+            await self.release.wait()
+        self.live_reads += wanted
         if self.answers is None:
-            raise UnanswerableError("the API server could not be asked: no answer in time")
-        return {question: self.answers.get(question) for question in questions}
+            raise LiveReadError("the API server could not be read: no answer in time")
+        return {question: self.answers.get(question) for question in wanted}
 
 
 class Bench:
-    """What a test puts together before it asks for the client."""
+    """The parts of a server, which a test may change before it connects."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.memory = FixedMemory()
+        self.cache = FixedCache()
         self.metrics = Metrics()
         self.traffic = Traffic(self.clock, limit=100)
         self.policies: tuple[Policy, ...] = ()
         self.extender: Extender | None = None
         self.authorities = b""
-        self.granter: Granter | None = None
+        self.names: frozenset[str] = frozenset()
+        self.granter: GrantExecutor | None = None
+        self.fast_path = True
 
     def app(self) -> web.Application:
         services = Services(
-            self.memory,
-            Table(self.policies),
+            self.cache,
+            PolicyTable(self.policies),
             self.metrics,
             self.traffic,
             self.extender,
             self.authorities,
             self.granter,
+            self.fast_path,
+            self.names,
         )
         return build_app(services, ("admission", "extender"))
 
@@ -79,18 +100,13 @@ def bench() -> Bench:
 
 
 @pytest.fixture
-async def connect() -> AsyncIterator[Callable[[Bench], Awaitable[Client]]]:
-    clients: list[Client] = []
+def connect(aiohttp_client: AiohttpClient) -> Callable[[Bench], Awaitable[Client]]:
+    """Start the server that a test has put together, and return a client of it."""
 
     async def start(bench: Bench) -> Client:
-        client: Client = TestClient(TestServer(bench.app()))
-        clients.append(client)
-        await client.start_server()
-        return client
+        return await aiohttp_client(bench.app())
 
-    yield start
-    for client in clients:
-        await client.close()
+    return start
 
 
 def review(**request: Any) -> dict[str, Any]:

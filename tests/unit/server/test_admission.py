@@ -10,12 +10,12 @@ import pytest
 from tests.unit.server.conftest import Bench, Client, review
 from webhook.admission.decision import Finding, Request
 from webhook.admission.policy import Policy
-from webhook.api.meta import Draft, Metadata, ObjectKey
 from webhook.api.projects import Quota, SecretBinding
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.server.middleware import MAX_BODY
-from webhook.state.questions import Get
+from webhook.kube.meta import Draft, Metadata, ObjectKey
+from webhook.server.bodies import MAX_BODY
+from webhook.state.live_reads import LiveGet
 from webhook.state.snapshot import Snapshot
 
 Connect = Callable[[Bench], Awaitable[Client]]
@@ -52,7 +52,7 @@ async def test_without_policies_everything_is_allowed_untouched(
         assert await ask(client, body, path) == {"uid": UID, "allowed": True}
 
 
-async def test_a_refusal_is_200_with_a_code_and_a_line_in_the_log(
+async def test_a_denial_is_200_with_a_code_and_a_log_line(
     bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "webhook.server")
@@ -93,7 +93,7 @@ async def test_warn_mode_is_a_warning_an_audit_annotation_and_a_metric(
     assert bench.metric("admission_verdicts_total", **verdict) == 1
 
 
-async def test_what_is_allowed_is_a_debug_line_only(
+async def test_an_allowed_review_is_logged_as_debug_only(
     bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "webhook.server")
@@ -128,21 +128,19 @@ def needs_seed(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
         yield Finding.denied("there is no such seed")
 
 
-async def test_what_memory_lacks_is_asked_once_and_decided_again(
+async def test_a_missing_object_is_read_live_once_and_the_review_decided_again(
     bench: Bench, connect: Connect
 ) -> None:
     bench.policies = (validating(needs_seed),)
-    bench.memory.answers = {Get(Seed, SEED): Seed(metadata=Metadata(name="aws-eu1"))}
+    bench.cache.answers = {LiveGet(Seed, SEED): Seed(metadata=Metadata(name="aws-eu1"))}
     client = await connect(bench)
     assert (await ask(client, review()))["allowed"] is True
-    assert bench.memory.asked == [Get(Seed, SEED)]
-    bench.memory.answers = {}
+    assert bench.cache.live_reads == [LiveGet(Seed, SEED)]
+    bench.cache.answers = {}
     assert (await ask(client, review()))["status"]["code"] == 403
 
 
-async def test_a_question_that_nobody_answers_is_our_fault_and_no_refusal(
-    bench: Bench, connect: Connect
-) -> None:
+async def test_a_failed_live_read_is_503_and_no_denial(bench: Bench, connect: Connect) -> None:
     bench.policies = (validating(needs_seed),)
     client = await connect(bench)
     response = await client.post("/validate", json=review())
@@ -150,7 +148,7 @@ async def test_a_question_that_nobody_answers_is_our_fault_and_no_refusal(
     assert bench.metric("admission_live_reads_total", result="failed") == 1
 
 
-async def test_what_an_answer_leads_to_is_asked_too_and_nothing_twice(
+async def test_a_live_read_may_lead_to_the_next_and_none_is_repeated(
     bench: Bench, connect: Connect
 ) -> None:
     binding, quota = ObjectKey("garden-core", "b"), ObjectKey("garden", "q")
@@ -161,18 +159,16 @@ async def test_what_an_answer_leads_to_is_asked_too_and_nothing_twice(
             yield Finding.denied("there is no such quota")
 
     bench.policies = (validating(follows),)
-    bench.memory.answers = {
-        Get(SecretBinding, binding): SecretBinding(metadata=Metadata(name="b")),
-        Get(Quota, quota): Quota(metadata=Metadata(name="q")),
+    bench.cache.answers = {
+        LiveGet(SecretBinding, binding): SecretBinding(metadata=Metadata(name="b")),
+        LiveGet(Quota, quota): Quota(metadata=Metadata(name="q")),
     }
     client = await connect(bench)
     assert (await ask(client, review()))["allowed"] is True
-    assert bench.memory.asked == [Get(SecretBinding, binding), Get(Quota, quota)]
+    assert bench.cache.live_reads == [LiveGet(SecretBinding, binding), LiveGet(Quota, quota)]
 
 
-async def test_a_decision_that_never_stops_asking_is_our_fault(
-    bench: Bench, connect: Connect
-) -> None:
+async def test_endless_live_reads_are_503(bench: Bench, connect: Connect) -> None:
     turns: list[int] = []
 
     def insatiable(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
@@ -181,35 +177,35 @@ async def test_a_decision_that_never_stops_asking_is_our_fault(
         return []
 
     bench.policies = (validating(insatiable),)
-    bench.memory.answers = {}
+    bench.cache.answers = {}
     client = await connect(bench)
     response = await client.post("/validate", json=review())
     assert response.status == 503
     assert len(turns) == 5
 
 
-async def test_nothing_is_decided_on_a_kind_that_is_stale(bench: Bench, connect: Connect) -> None:
+async def test_no_decision_is_based_on_a_stale_kind(bench: Bench, connect: Connect) -> None:
     def reads_seeds(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
         return [Finding.denied(seed.name) for seed in snapshot.list(Seed)]
 
     bench.policies = (validating(reads_seeds),)
-    bench.memory.stale = (Seed,)
+    bench.cache.stale = (Seed,)
     client = await connect(bench)
     response = await client.post("/validate", json=review())
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
     assert "Seed" in await response.text()
 
 
-async def test_before_memory_is_filled_the_caller_is_asked_to_come_back(
+async def test_before_the_cache_is_synced_the_response_is_503(
     bench: Bench, connect: Connect
 ) -> None:
-    bench.memory.synced = False
+    bench.cache.is_synced = False
     client = await connect(bench)
     response = await client.post("/validate?timeout=5s", json=review())
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
 
 
-async def test_overload_sheds_early(bench: Bench, connect: Connect) -> None:
+async def test_overload_sheds_requests(bench: Bench, connect: Connect) -> None:
     client = await connect(bench)
     bench.traffic.lag = 3.0
     response = await client.post("/validate?timeout=2s", json=review())
@@ -218,7 +214,7 @@ async def test_overload_sheds_early(bench: Bench, connect: Connect) -> None:
     assert bench.metric("requests_shed_total", path="/validate", reason="late") == 1
 
 
-async def test_a_bug_is_500_with_a_number_and_without_a_traceback(
+async def test_a_bug_is_500_with_a_request_id_and_without_a_traceback(
     bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
@@ -303,7 +299,7 @@ BAD = [
 
 @pytest.mark.parametrize(("body", "status"), BAD)
 @pytest.mark.parametrize("path", ["/mutate", "/validate"])
-async def test_a_body_that_is_no_review_gets_one_clear_sentence(
+async def test_a_body_that_is_no_review_is_400_with_one_sentence(
     bench: Bench, connect: Connect, path: str, body: bytes, status: int
 ) -> None:
     client = await connect(bench)
@@ -325,7 +321,7 @@ async def test_a_body_without_a_length_is_limited_too(bench: Bench, connect: Con
     assert response.status == 413
 
 
-async def test_another_type_of_body_is_named(bench: Bench, connect: Connect) -> None:
+async def test_another_content_type_is_named(bench: Bench, connect: Connect) -> None:
     client = await connect(bench)
     response = await client.post("/validate", data=b"{}", headers={"Content-Type": "text/yaml"})
     assert response.status == 400
@@ -341,7 +337,7 @@ async def test_another_type_of_body_is_named(bench: Bench, connect: Connect) -> 
         pytest.param("text", id="a text where an object belongs"),
     ],
 )
-async def test_what_is_wrong_inside_a_valid_review_is_422(
+async def test_an_invalid_object_in_a_valid_review_is_422(
     bench: Bench, connect: Connect, spec: Any
 ) -> None:
     bench.policies = (validating(lambda *_: []),)
@@ -351,7 +347,7 @@ async def test_what_is_wrong_inside_a_valid_review_is_422(
     assert (answer["allowed"], answer["status"]["code"]) == (False, 422)
 
 
-async def test_other_methods_and_paths_are_refused(bench: Bench, connect: Connect) -> None:
+async def test_other_methods_and_paths_are_http_errors(bench: Bench, connect: Connect) -> None:
     client = await connect(bench)
     assert (await client.get("/validate")).status == 405
     assert (await client.post("/nothing", json={})).status == 404

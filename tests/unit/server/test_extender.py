@@ -5,41 +5,53 @@ from typing import Any
 import pytest
 
 from tests.unit.server.conftest import Bench, Client
-from webhook.api.meta import Metadata, ObjectKey
 from webhook.api.shoots import Shoot
 from webhook.cluster.errors import UnreachableError
-from webhook.cluster.requests import Request
-from webhook.scheduling.extender import Binding, ExtenderError
+from webhook.cluster.requests import ApiRequest
+from webhook.kube.meta import Metadata, ObjectKey
+from webhook.scheduling.extender import ExtenderBindingArgs, ExtenderError, ExtenderResult
 from webhook.server.authentication import TOKEN_SECONDS, Authenticator
-from webhook.server.extender import Extender
-from webhook.state.questions import Get, MayI
+from webhook.server.extender import ALL_SHOOTS, Extender
+from webhook.state.live_reads import AccessReview, LiveGet
 from webhook.state.snapshot import Snapshot
 
 Connect = Callable[[Bench], Awaitable[Client]]
 
 SHOOT = ObjectKey("garden-core", "one")
+SHADOWED = ObjectKey("garden-dev", "two")
 BINDING = {"PodName": "one", "PodNamespace": "garden-core", "PodUID": "u", "Node": "aws-eu1"}
+SCORES = {
+    True: b'[{"Host":"aws-eu1","Score":7}]',
+    False: b'[{"Host":"aws-eu1","Score":0}]',
+}
 BEARER = {"Authorization": "Bearer alice-token"}
 
 
 class Scheduling:
     def __init__(self) -> None:
         self.bound: list[tuple[ObjectKey, str]] = []
+        self.recorded: list[ExtenderResult] = []
+        self.looked_up: list[ObjectKey] = []
+        self.shoot_of_pod: ObjectKey | None = None
 
-    def filter(self, body: bytes, snapshot: Snapshot) -> bytes:
+    def filter(self, body: bytes, snapshot: Snapshot, *, authorized: bool) -> ExtenderResult:
         found = snapshot.look_up(Shoot, SHOOT)
-        return json.dumps({"Error": "" if found else "no shoot"}).encode()
+        return ExtenderResult(json.dumps({"Error": "" if found else "no shoot"}).encode())
 
-    def prioritize(self, body: bytes, snapshot: Snapshot) -> bytes:
-        return b'[{"Host":"aws-eu1","Score":7}]'
+    def prioritize(self, body: bytes, snapshot: Snapshot, *, authorized: bool) -> ExtenderResult:
+        return ExtenderResult(SCORES[authorized])
+
+    def record(self, result: ExtenderResult) -> None:
+        self.recorded.append(result)
 
     def explain(self, shoot: ObjectKey, snapshot: Snapshot) -> Any | None:
         return {"shoot": str(shoot)} if shoot == SHOOT else None
 
-    async def find_shoot(self, binding: Binding, seconds: float) -> ObjectKey:
-        return binding.pod
+    async def find_shoot(self, binding: ExtenderBindingArgs, seconds: float) -> ObjectKey:
+        self.looked_up.append(binding.pod)
+        return self.shoot_of_pod or binding.pod
 
-    async def bind(self, shoot: ObjectKey, binding: Binding, seconds: float) -> None:
+    async def bind(self, shoot: ObjectKey, binding: ExtenderBindingArgs, seconds: float) -> None:
         if binding.seed == "full":
             raise ExtenderError("seed full has no room left")
         self.bound.append((shoot, binding.seed))
@@ -52,7 +64,7 @@ class Tokens:
         self.reviews = 0
         self.away = False
 
-    async def document(self, request: Request, timeout: float) -> dict[str, Any]:
+    async def document(self, request: ApiRequest, timeout: float) -> dict[str, Any]:
         self.reviews += 1
         if self.away:
             raise UnreachableError("nobody there")
@@ -74,13 +86,13 @@ def tokens() -> Tokens:
 
 @pytest.fixture
 def ready(bench: Bench, scheduling: Scheduling, tokens: Tokens) -> Bench:
-    authenticator = Authenticator(tokens, bench.memory, bench.clock)
-    bench.extender = Extender(bench.memory, scheduling, authenticator)
+    authenticator = Authenticator(tokens, bench.cache, bench.clock)
+    bench.extender = Extender(bench.cache, scheduling, authenticator)
     return bench
 
 
-def may(username: str, answer: bool) -> dict[Any, bool]:
-    question = MayI(
+def may(username: str, answer: bool, shoot: ObjectKey = SHOOT) -> dict[Any, bool]:
+    question = AccessReview(
         username,
         "",
         ("a",),
@@ -89,15 +101,15 @@ def may(username: str, answer: bool) -> dict[Any, bool]:
         "core.gardener.cloud",
         "shoots",
         "binding",
-        "garden-core",
-        "one",
+        shoot.namespace,
+        shoot.name,
     )
     return {question: answer}
 
 
-async def test_a_shoot_that_memory_lacks_is_read_live(ready: Bench, connect: Connect) -> None:
+async def test_a_shoot_that_is_not_cached_is_read_live(ready: Bench, connect: Connect) -> None:
     metadata = Metadata(namespace="garden-core", name="one")
-    ready.memory.answers = {Get(Shoot, SHOOT): Shoot(metadata=metadata)}
+    ready.cache.answers = {LiveGet(Shoot, SHOOT): Shoot(metadata=metadata)}
     client = await connect(ready)
     response = await client.post("/scheduler/filter", data=b"{}")
     assert (response.status, await response.json()) == (200, {"Error": ""})
@@ -111,25 +123,102 @@ async def test_a_shoot_that_memory_lacks_is_read_live(ready: Bench, connect: Con
         pytest.param("preempt", {"NodeNameToMetaVictims": {}}, id="preempt has no victims"),
     ],
 )
-async def test_before_memory_is_filled_the_status_is_200_all_the_same(
+async def test_before_the_cache_is_synced_the_status_is_200_with_an_error(
     ready: Bench, connect: Connect, verb: str, answer: Any
 ) -> None:
-    ready.memory.synced = False
+    ready.cache.is_synced = False
     client = await connect(ready)
     response = await client.post(f"/scheduler/{verb}", data=b'{"NodeNames":["a"],"Pod":{}}')
     found = await response.json()
     assert response.status == 200
     if verb == "filter":
-        assert found["Error"] == "the cache is not filled yet"
+        assert found["Error"] == "the cache is not synced yet"
         assert found["NodeNames"] is None
     else:
         assert found == answer
 
 
+async def test_what_a_scheduler_calls_is_recorded_once_after_the_last_live_read(
+    ready: Bench, connect: Connect, scheduling: Scheduling
+) -> None:
+    metadata = Metadata(namespace="garden-core", name="one")
+    shoot: dict[Any, Any] = {LiveGet(Shoot, SHOOT): Shoot(metadata=metadata)}
+    ready.cache.answers = {**shoot, **may("alice", True, ALL_SHOOTS)}
+    client = await connect(ready)
+    await client.post("/scheduler/filter", data=b"{}", headers=BEARER)
+    response = await client.post("/scheduler/prioritize", data=b"{}", headers=BEARER)
+    assert await response.read() == SCORES[True]
+    assert [result.body for result in scheduling.recorded] == [b'{"Error": ""}', SCORES[True]]
+
+
+@pytest.mark.parametrize(
+    ("headers", "permissions"),
+    [
+        pytest.param({}, {}, id="without credentials"),
+        pytest.param({"Authorization": "Bearer stolen"}, {}, id="with an unknown token"),
+        pytest.param(BEARER, may("alice", False, ALL_SHOOTS), id="without the permission"),
+        pytest.param(BEARER, may("alice", True), id="with a permission for one shoot only"),
+    ],
+)
+async def test_calls_of_strangers_are_answered_as_such_and_not_recorded(
+    ready: Bench,
+    connect: Connect,
+    scheduling: Scheduling,
+    headers: dict[str, str],
+    permissions: dict[Any, bool],
+) -> None:
+    ready.cache.answers = permissions
+    client = await connect(ready)
+    response = await client.post("/scheduler/filter", data=b"{}", headers=headers)
+    assert response.status == 200
+    response = await client.post("/scheduler/prioritize", data=b"{}", headers=headers)
+    assert (response.status, await response.read()) == (200, SCORES[False])
+    assert scheduling.recorded == []
+
+
+async def test_an_identity_that_cannot_be_checked_is_an_error_in_the_body(
+    ready: Bench, connect: Connect, scheduling: Scheduling, tokens: Tokens
+) -> None:
+    tokens.away = True
+    client = await connect(ready)
+    response = await client.post("/scheduler/filter", data=b"{}", headers=BEARER)
+    assert response.status == 200
+    assert "the token could not be checked" in (await response.json())["Error"]
+    assert scheduling.recorded == []
+
+
+@pytest.mark.parametrize(
+    ("permitted", "looked_up", "error"),
+    [
+        pytest.param([], [], "garden-core", id="nothing: the Pod is not read"),
+        pytest.param([SHADOWED], [], "garden-core", id="the shoot alone: the Pod is not read"),
+        pytest.param([SHOOT], [SHOOT], "garden-dev", id="what is named alone"),
+        pytest.param([SHOOT, SHADOWED], [SHOOT], "", id="what is named and the shoot of the Pod"),
+        pytest.param([ALL_SHOOTS], [SHOOT], "", id="all shoots"),
+    ],
+)
+async def test_bind_looks_nothing_up_before_it_authorizes(
+    ready: Bench,
+    connect: Connect,
+    scheduling: Scheduling,
+    permitted: list[ObjectKey],
+    looked_up: list[ObjectKey],
+    error: str,
+) -> None:
+    scheduling.shoot_of_pod = SHADOWED
+    ready.cache.answers = {review: True for key in permitted for review in may("alice", True, key)}
+    client = await connect(ready)
+    response = await client.post("/scheduler/bind", json=BINDING, headers=BEARER)
+    expected = f"alice may not update shoots/binding in {error}" if error else ""
+    assert (await response.json())["Error"] == expected
+    assert scheduling.looked_up == looked_up
+    assert scheduling.bound == ([] if error else [(SHADOWED, "aws-eu1")])
+
+
 @pytest.mark.parametrize(
     "headers", [{}, {"Authorization": "Bearer stolen"}, {"Authorization": "Basic x"}]
 )
-async def test_strangers_can_neither_bind_nor_look(
+async def test_unauthenticated_clients_can_neither_bind_nor_explain(
     ready: Bench, connect: Connect, scheduling: Scheduling, headers: dict[str, str]
 ) -> None:
     client = await connect(ready)
@@ -140,10 +229,10 @@ async def test_strangers_can_neither_bind_nor_look(
     assert scheduling.bound == []
 
 
-async def test_who_may_not_bind_is_told_so(
+async def test_clients_without_permission_to_bind_are_refused(
     ready: Bench, connect: Connect, scheduling: Scheduling
 ) -> None:
-    ready.memory.answers = may("alice", False)
+    ready.cache.answers = may("alice", False)
     client = await connect(ready)
     response = await client.post("/scheduler/bind", json=BINDING, headers=BEARER)
     assert response.status == 200
@@ -153,10 +242,10 @@ async def test_who_may_not_bind_is_told_so(
     assert response.status == 403
 
 
-async def test_who_may_bind_does_and_a_token_is_reviewed_once_in_a_while(
+async def test_clients_with_permission_bind_and_their_token_review_is_cached(
     ready: Bench, connect: Connect, scheduling: Scheduling, tokens: Tokens
 ) -> None:
-    ready.memory.answers = may("alice", True)
+    ready.cache.answers = may("alice", True)
     client = await connect(ready)
     for _ in range(2):
         response = await client.post("/scheduler/bind", json=BINDING, headers=BEARER)
@@ -170,8 +259,8 @@ async def test_who_may_bind_does_and_a_token_is_reviewed_once_in_a_while(
     assert await response.json() == {"shoot": "garden-core/one"}
 
 
-async def test_faults_of_bind_are_in_its_answer(ready: Bench, connect: Connect) -> None:
-    ready.memory.answers = may("alice", True)
+async def test_errors_of_bind_are_in_its_body(ready: Bench, connect: Connect) -> None:
+    ready.cache.answers = may("alice", True)
     client = await connect(ready)
     for body, error in (
         ({**BINDING, "Node": "full"}, "seed full has no room left"),
@@ -183,20 +272,16 @@ async def test_faults_of_bind_are_in_its_answer(ready: Bench, connect: Connect) 
     assert "not JSON" in (await response.json())["Error"]
 
 
-async def test_a_token_that_cannot_be_checked_is_our_fault(
-    ready: Bench, connect: Connect, tokens: Tokens
-) -> None:
+async def test_a_failed_token_review_is_503(ready: Bench, connect: Connect, tokens: Tokens) -> None:
     tokens.away = True
     client = await connect(ready)
     response = await client.post("/scheduler/bind", json=BINDING, headers=BEARER)
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
 
 
-async def test_a_shoot_that_is_not_there_cannot_be_explained(
-    ready: Bench, connect: Connect
-) -> None:
+async def test_explain_of_a_missing_shoot_is_404(ready: Bench, connect: Connect) -> None:
     [(question, _)] = may("alice", True).items()
-    ready.memory.answers = {question._replace(name="two"): True}
+    ready.cache.answers = {question._replace(name="two"): True}
     client = await connect(ready)
     response = await client.get("/scheduler/explain/garden-core/two", headers=BEARER)
     assert response.status == 404

@@ -8,15 +8,15 @@ from tests.unit.server.conftest import Bench, review
 from tests.unit.server.test_admission import Connect, ask
 from webhook.admission.decision import Grant, Request
 from webhook.admission.policy import Policy
-from webhook.api.meta import Draft
 from webhook.api.shoots import Shoot
-from webhook.domain.pools import PoolKey
+from webhook.domain.pools.discovery import PoolKey
+from webhook.kube.meta import Draft
 from webhook.state.snapshot import Snapshot
 
 POOL = PoolKey("shoot--dev--one", "mcm:key", "pool")
 
 
-class Clerk:
+class FakeGranter:
     """Gives so much, and remembers who asked."""
 
     def __init__(self, gives: int) -> None:
@@ -47,36 +47,34 @@ SEEN = "/metadata/labels"
 SIZE = "/spec/replicas"
 
 
-async def test_what_is_granted_in_full_changes_nothing_more(bench: Bench, connect: Connect) -> None:
+async def test_a_full_grant_is_not_patched(bench: Bench, connect: Connect) -> None:
     bench.policies = (wanting(3),)
-    bench.granter = clerk = Clerk(3)
+    bench.granter = clerk = FakeGranter(3)
     answer = await ask(await connect(bench), review(), "/mutate")
     assert answer["allowed"] is True
     assert [each["path"] for each in patch_of(answer)] == [SEEN]
     assert clerk.asked == [(3, False)]
 
 
-async def test_what_is_granted_in_part_is_what_is_stored(bench: Bench, connect: Connect) -> None:
+async def test_a_partial_grant_is_patched(bench: Bench, connect: Connect) -> None:
     bench.policies = (wanting(3),)
-    bench.granter = Clerk(2)
+    bench.granter = FakeGranter(2)
     answer = await ask(await connect(bench), review(), "/mutate")
     assert answer["allowed"] is True
     assert patch_of(answer)[-1] == {"op": "add", "path": SIZE, "value": 2}
     assert answer["auditAnnotations"] == {"shoot.test": "mutate"}
 
 
-async def test_on_dry_run_the_granter_knows(bench: Bench, connect: Connect) -> None:
+async def test_dry_run_is_passed_to_the_granter(bench: Bench, connect: Connect) -> None:
     bench.policies = (wanting(3),)
-    bench.granter = clerk = Clerk(3)
+    bench.granter = clerk = FakeGranter(3)
     asked = review()
     asked["request"]["dryRun"] = True
     await ask(await connect(bench), asked, "/mutate")
     assert clerk.asked == [(3, True)]
 
 
-async def test_where_nobody_can_take_anything_all_stays_as_it_is(
-    bench: Bench, connect: Connect
-) -> None:
+async def test_without_a_granter_the_size_does_not_change(bench: Bench, connect: Connect) -> None:
     bench.policies = (wanting(3),)
     answer = await ask(await connect(bench), review(), "/mutate")
     assert answer["allowed"] is True

@@ -5,7 +5,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.clocks import FakeClock, settle
+from tests.support.clocks import FakeClock, settle
 from webhook.server.listeners import ListenError, lame_duck, listening, require_free
 from webhook.server.traffic import Traffic
 
@@ -19,7 +19,7 @@ def make_app() -> web.Application:
     return app
 
 
-async def test_the_system_chooses_the_port_and_it_is_closed_again() -> None:
+async def test_the_system_chooses_a_port_and_it_is_closed_afterwards() -> None:
     async with (
         listening(make_app(), "127.0.0.1", 0) as port,
         aiohttp.ClientSession() as session,
@@ -43,7 +43,7 @@ async def test_a_port_in_use_is_named() -> None:
     require_free("127.0.0.1", 0)
 
 
-async def test_a_lame_duck_leaves_only_when_it_is_quiet() -> None:
+async def test_a_lame_duck_ends_only_when_requests_cease() -> None:
     clock = FakeClock()
     traffic = Traffic(clock, limit=1)
 
@@ -58,3 +58,21 @@ async def test_a_lame_duck_leaves_only_when_it_is_quiet() -> None:
     assert not duck.done()
     await clock.advance(2)
     assert duck.done()
+
+
+async def test_requests_in_flight_are_cut_when_their_time_is_over() -> None:
+    begun = asyncio.Event()
+
+    async def hang(_request: web.Request) -> web.Response:
+        begun.set()
+        await asyncio.Event().wait()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_get("/", hang)
+    async with aiohttp.ClientSession() as session:
+        async with listening(app, "127.0.0.1", 0, in_flight_seconds=0.05) as port:
+            request = asyncio.create_task(session.get(f"http://127.0.0.1:{port}/"))
+            await begun.wait()
+        with pytest.raises(aiohttp.ClientError):
+            await request

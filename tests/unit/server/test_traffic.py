@@ -2,11 +2,11 @@ import asyncio
 
 import pytest
 
-from tests.clocks import FakeClock, settle
+from tests.support.clocks import FakeClock, settle
 from webhook.server.traffic import Traffic
 
 
-async def test_draining_ends_when_nobody_came_for_a_while() -> None:
+async def test_draining_ends_after_some_time_without_requests() -> None:
     clock = FakeClock()
     traffic = Traffic(clock, limit=10)
     drain = asyncio.create_task(traffic.drain(quiet=10, longest=60))

@@ -19,14 +19,14 @@ def write(path: Path, text: str) -> str:
     return str(path / "espalier.yaml")
 
 
-def test_without_anything_the_defaults_hold() -> None:
+def test_defaults() -> None:
     settings = load({})
     assert (settings.port, settings.http_port) == (9443, 8080)
     assert settings.roles == ("admission", "extender", "controllers")
     assert settings.options() == Options()
 
 
-def test_flags_beat_the_environment_and_that_beats_the_file(
+def test_flags_override_the_environment_which_overrides_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write(tmp_path, "port: 1\nhttpPort: 1\ndrainQuiet: 1\nlease-name: from-file\n")
@@ -37,9 +37,7 @@ def test_flags_beat_the_environment_and_that_beats_the_file(
     assert settings.lease_name == "from-file"
 
 
-def test_the_file_can_be_named_by_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_can_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ESPALIER_CONFIG", write(tmp_path, "port: 7\n"))
     assert load({}).port == 7
 
@@ -93,13 +91,18 @@ def test_lists_may_be_lists_in_the_file(tmp_path: Path) -> None:
         pytest.param(
             {"renew_deadline": "20"}, "lease duration must be longer", id="leaders could overlap"
         ),
+        pytest.param(
+            {"admission_client_names": "kube-apiserver"},
+            "admissionClientNames needs admissionClientCa",
+            id="names without a CA",
+        ),
         pytest.param({"nonsense": "1"}, "nonsense: no such setting", id="unknown"),
         pytest.param(
             {"config": "/nowhere.yaml"}, "cannot read /nowhere.yaml: No such", id="no file"
         ),
     ],
 )
-def test_what_does_not_work_is_named_with_its_remedy(flags: dict[str, str], message: str) -> None:
+def test_an_invalid_setting_is_named_with_its_remedy(flags: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load(flags)
     assert message in str(caught.value)
@@ -112,7 +115,17 @@ def test_what_does_not_work_is_named_with_its_remedy(flags: dict[str, str], mess
         pytest.param("- port", "must be a mapping", id="a list"),
         pytest.param("prot: 1", "prot: no such setting", id="misspelt"),
         pytest.param("admission: {modes: {a: maybe}}", "admission.modes.a: input", id="inside"),
-        pytest.param("admission: {mode: x}", "admission.mode: ", id="misspelt inside"),
+        pytest.param(
+            "admission: {mode: x}",
+            "admission.mode: no such key, remove it or correct it",
+            id="misspelt inside",
+        ),
+        pytest.param(
+            "admission: {gardenNamespace: here}",
+            "admission.gardenNamespace: this is one setting for all sections now, set it by "
+            "--garden-namespace, ESPALIER_GARDEN_NAMESPACE or gardenNamespace in the file",
+            id="a key that became a setting of its own",
+        ),
         pytest.param(
             "admission: {modes: {shoot.worker: warn}}",
             "there is no policy shoot.worker: did you mean shoot.workers",
@@ -130,25 +143,25 @@ def test_what_does_not_work_is_named_with_its_remedy(flags: dict[str, str], mess
         ),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_an_error_in_the_file_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load({"config": write(tmp_path, text)})
     assert message in str(caught.value)
 
 
-def test_a_bare_off_is_what_it_says(tmp_path: Path) -> None:
+def test_a_bare_off_is_the_mode_off(tmp_path: Path) -> None:
     text = "admission: {modes: {shoot.ha: off}, exceptions: {garden-dev: {shoot.workers: off}}}"
     admission = load({"config": write(tmp_path, text)}).options().admission
     assert admission.modes == {"shoot.ha": "off"}
     assert admission.mode("shoot.workers", "garden-dev", "deny") == "off"
 
 
-def test_every_setting_says_what_it_is_for() -> None:
+def test_every_setting_has_a_description() -> None:
     silent = [name for name, field in Settings.model_fields.items() if not field.description]
     assert silent == []
 
 
-def test_rules_of_usage_and_weights_are_read_from_the_file(tmp_path: Path) -> None:
+def test_usage_and_weights_are_read_from_the_file(tmp_path: Path) -> None:
     file = write(
         tmp_path,
         "usage:\n  azure.example.com/load-balancers: {none: 1, single-zone: 500m, multiZone: 3}\n"
@@ -169,13 +182,15 @@ def test_rules_of_usage_and_weights_are_read_from_the_file(tmp_path: Path) -> No
         ),
         pytest.param("scheduler: {strategy: Near}", "'SameRegion' or 'MinimalDistance'", id="s"),
         pytest.param("scheduler: {engine: magic}", "'built-in' or 'kube-scheduler'", id="e"),
-        pytest.param("usage: {shoots: {none: 1}}", "shoots is counted by itself", id="built in"),
+        pytest.param(
+            "usage: {shoots: {none: 1}}", "shoots is counted automatically", id="built in"
+        ),
         pytest.param("usage: {gpus: {some: 1}}", "gpus: write amounts for none", id="domain"),
         pytest.param("usage: {gpus: 1}", "gpus: write amounts for none", id="no mapping"),
-        pytest.param("usage: {gpus: {none: x}}", "'x' is no quantity", id="quantity"),
+        pytest.param("usage: {gpus: {none: x}}", "'x' is not a quantity", id="quantity"),
     ],
 )
-def test_unknown_words_about_scheduling_are_refused(
+def test_unknown_values_of_the_scheduler_are_refused(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):

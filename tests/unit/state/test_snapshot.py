@@ -1,4 +1,4 @@
-"""Snapshots: reads, questions, staleness, and their end at the next turn of the loop."""
+"""Snapshots: reads, live reads, staleness and expiry."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from webhook.api.meta import Metadata, ObjectKey, OwnerReference
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot, ShootSpec
+from webhook.kube.meta import Metadata, ObjectKey, OwnerReference
+from webhook.state.cluster_state import ClusterState, UnwatchedKindError
 from webhook.state.indexes import CHILDREN_BY_OWNER, SHOOTS_BY_SEED
-from webhook.state.memory import Memory, UnknownKindError
-from webhook.state.questions import Get, MayI
+from webhook.state.live_reads import AccessReview, LiveGet
 from webhook.state.snapshot import Snapshot, StaleSnapshotError
 from webhook.state.totals import SEED_USAGE
 
@@ -31,7 +31,7 @@ class User:
     extra: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def test_a_snapshot_of_plain_objects_answers_every_read() -> None:
+def test_a_snapshot_of_plain_objects_supports_every_read() -> None:
     snapshot = Snapshot.of([SHOOT, SEED])
     assert snapshot.get(Shoot, OAK) is SHOOT
     assert snapshot.get(Shoot, ObjectKey("garden", "elm")) is None
@@ -45,10 +45,10 @@ def test_a_snapshot_of_plain_objects_answers_every_read() -> None:
     assert snapshot.malformed(Shoot) == {}
     assert snapshot.serves(Shoot)
     assert not snapshot.is_stale(Shoot)
-    assert snapshot.questions == []
+    assert snapshot.live_reads == []
 
 
-def test_children_are_listed_by_kind_or_altogether() -> None:
+def test_children_are_listed_by_kind_or_for_all_kinds() -> None:
     owned = Metadata(name="x", namespace="garden", owner_references=(OwnerReference(uid="u-1"),))
     child, other = Shoot(metadata=owned), Seed(metadata=owned)
     snapshot = Snapshot.of([SEED, child, other])
@@ -59,34 +59,34 @@ def test_children_are_listed_by_kind_or_altogether() -> None:
     assert snapshot.children(Shoot, Seed()) == ()
 
 
-def test_a_kind_that_nobody_watches_is_a_mistake_and_not_empty() -> None:
-    snapshot = Snapshot(Memory([Seed]), datetime(2026, 1, 1, tzinfo=UTC))
-    with pytest.raises(UnknownKindError, match="Shoot is read but not watched"):
+def test_reading_a_kind_that_is_not_watched_raises() -> None:
+    snapshot = Snapshot(ClusterState([Seed]), datetime(2026, 1, 1, tzinfo=UTC))
+    with pytest.raises(UnwatchedKindError, match="Shoot is read but not watched"):
         snapshot.get(Shoot, OAK)
     assert snapshot.look_up(Shoot, OAK) is None
-    assert snapshot.questions == [Get(Shoot, OAK)]
+    assert snapshot.live_reads == [LiveGet(Shoot, OAK)]
 
 
-def test_a_miss_asks_once_and_the_answer_settles_it() -> None:
+def test_a_miss_requests_one_live_read_and_its_result_is_final() -> None:
     first = Snapshot.of([])
     assert first.look_up(Shoot, OAK) is None
     assert first.look_up(Shoot, OAK) is None
-    assert first.questions == [Get(Shoot, OAK)]
-    found = Snapshot.of([], answers={Get(Shoot, OAK): SHOOT})
+    assert first.live_reads == [LiveGet(Shoot, OAK)]
+    found = Snapshot.of([], live_results={LiveGet(Shoot, OAK): SHOOT})
     assert found.look_up(Shoot, OAK) is SHOOT
-    absent = Snapshot.of([], answers={Get(Shoot, OAK): None})
+    absent = Snapshot.of([], live_results={LiveGet(Shoot, OAK): None})
     assert absent.look_up(Shoot, OAK) is None
-    assert found.questions == absent.questions == []
+    assert found.live_reads == absent.live_reads == []
 
 
-def test_a_hit_asks_nothing_unless_its_kind_is_stale() -> None:
+def test_a_hit_requests_no_live_read_unless_its_kind_is_stale() -> None:
     assert Snapshot.of([SHOOT]).look_up(Shoot, OAK) is SHOOT
     stale = Snapshot.of([SHOOT], stale=[Shoot])
     assert stale.look_up(Shoot, OAK) is None
-    assert stale.questions == [Get(Shoot, OAK)]
+    assert stale.live_reads == [LiveGet(Shoot, OAK)]
 
 
-def test_reading_a_stale_kind_as_a_whole_is_noted() -> None:
+def test_listing_a_stale_kind_is_recorded() -> None:
     snapshot = Snapshot.of([SHOOT], stale=[Shoot])
     assert snapshot.get(Shoot, OAK) is SHOOT
     assert [*snapshot.list(Seed)] == []
@@ -95,27 +95,29 @@ def test_reading_a_stale_kind_as_a_whole_is_noted() -> None:
     assert [*snapshot.stale_reads] == [Shoot]
 
 
-def test_relying_on_a_stale_kind_is_noted_also_if_the_object_is_not_there() -> None:
+def test_counting_reads_of_a_stale_kind_are_recorded_even_if_the_object_is_absent() -> None:
     snapshot = Snapshot.of([SHOOT], stale=[Shoot])
-    assert snapshot.rely_on(Shoot, OAK) is not None
+    assert snapshot.get_counting_stale(Shoot, OAK) is not None
     assert [*snapshot.stale_reads] == [Shoot]
     snapshot = Snapshot.of(stale=[Shoot])
-    assert snapshot.rely_on(Shoot, OAK) is None
+    assert snapshot.get_counting_stale(Shoot, OAK) is None
     assert [*snapshot.stale_reads] == [Shoot]
 
 
-def test_relying_on_a_kind_that_is_followed_is_not_noted() -> None:
+def test_counting_reads_of_a_kind_that_is_not_stale_are_not_recorded() -> None:
     snapshot = Snapshot.of([SHOOT], stale=[Seed])
-    assert snapshot.rely_on(Shoot, OAK) is not None
+    assert snapshot.get_counting_stale(Shoot, OAK) is not None
     assert [*snapshot.stale_reads] == []
 
 
-def test_leave_is_denied_and_asked_for_until_it_is_answered() -> None:
+def test_access_is_denied_with_a_live_read_until_its_result_is_known() -> None:
     user = User(extra={"scopes": ("a", "b")})
-    asking = Snapshot.of([])
-    assert not asking.may(user, "update", "core.gardener.cloud", "shoots", subresource="binding")
-    (question,) = asking.questions
-    assert question == MayI(
+    first = Snapshot.of([])
+    assert not first.is_allowed(
+        user, "update", "core.gardener.cloud", "shoots", subresource="binding"
+    )
+    (review,) = first.live_reads
+    assert review == AccessReview(
         "ada",
         "",
         ("staff",),
@@ -127,11 +129,13 @@ def test_leave_is_denied_and_asked_for_until_it_is_answered() -> None:
         "",
         "",
     )
-    for answer in (True, False):
-        told = Snapshot.of([], answers={question: answer})
-        said = told.may(user, "update", "core.gardener.cloud", "shoots", subresource="binding")
-        assert said is answer
-        assert told.questions == []
+    for result in (True, False):
+        second = Snapshot.of([], live_results={review: result})
+        allowed = second.is_allowed(
+            user, "update", "core.gardener.cloud", "shoots", subresource="binding"
+        )
+        assert allowed is result
+        assert second.live_reads == []
 
 
 READS: list[Callable[[Snapshot], object]] = [
@@ -143,15 +147,15 @@ READS: list[Callable[[Snapshot], object]] = [
     lambda snapshot: snapshot.malformed(Shoot),
     lambda snapshot: snapshot.look_up(Shoot, OAK),
     lambda snapshot: snapshot.children(Shoot, SEED),
-    lambda snapshot: snapshot.may(User(), "get", "", "secrets"),
+    lambda snapshot: snapshot.is_allowed(User(), "get", "", "secrets"),
 ]
 
 
 @pytest.mark.parametrize("read", READS)
-async def test_a_snapshot_refuses_to_outlive_its_turn_of_the_loop(
+async def test_every_read_raises_after_the_turn_of_the_event_loop(
     read: Callable[[Snapshot], object],
 ) -> None:
-    snapshot = Snapshot.of([SHOOT], answers={Get(Shoot, OAK): SHOOT})
+    snapshot = Snapshot.of([SHOOT], live_results={LiveGet(Shoot, OAK): SHOOT})
     asyncio.get_running_loop().call_soon(snapshot.expire)
     read(snapshot)
     await asyncio.sleep(0)
@@ -159,7 +163,7 @@ async def test_a_snapshot_refuses_to_outlive_its_turn_of_the_loop(
         read(snapshot)
 
 
-async def test_a_snapshot_refuses_to_serve_another_task() -> None:
+async def test_a_read_from_another_task_raises() -> None:
     snapshot = Snapshot.of([SHOOT])
     asyncio.get_running_loop().call_soon(snapshot.expire)
 
@@ -170,7 +174,7 @@ async def test_a_snapshot_refuses_to_serve_another_task() -> None:
         await asyncio.create_task(read())
 
 
-def test_a_raw_object_is_the_readers_own_copy() -> None:
+def test_a_raw_object_is_a_copy() -> None:
     snapshot = Snapshot.of([SHOOT])
     draft = snapshot.raw(Shoot, OAK)
     assert draft is not None

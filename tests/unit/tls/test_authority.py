@@ -1,4 +1,4 @@
-"""An authority signs what TLS and Kubernetes accept, and a certificate is due in time."""
+"""An authority signs what TLS and Kubernetes accept, and certificates are renewed in time."""
 
 import ssl
 from contextlib import suppress
@@ -12,7 +12,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.tls.authority import Authority, KeyPair, decode_key, is_due
+from webhook.tls.authority import Authority, KeyPair, decode_key, needs_renewal
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 AUTHORITY = Authority.create("unit-ca", NOW)
@@ -85,7 +85,7 @@ def test_a_client_certificate_names_the_user_and_each_group():
         ),
     ],
 )
-def test_a_leaf_is_good_for_its_purpose_only(pair, usages):
+def test_a_leaf_has_the_key_usages_of_its_purpose_only(pair, usages):
     leaf = decode(pair)
     assert set(leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == usages
     assert not leaf.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
@@ -102,10 +102,10 @@ def test_a_clock_somewhat_behind_accepts_a_new_certificate():
     assert leaf.not_valid_after_utc == NOW + timedelta(days=365)
 
 
-def test_a_short_life_is_not_spent_before_it_begins():
+def test_a_short_lifetime_is_longer_than_the_clock_skew():
     leaf = AUTHORITY.sign_server(["a"], NOW, timedelta(seconds=30))
-    assert not is_due(leaf.certificate, NOW)
-    assert is_due(leaf.certificate, NOW + timedelta(seconds=20))
+    assert not needs_renewal(leaf.certificate, NOW)
+    assert needs_renewal(leaf.certificate, NOW + timedelta(seconds=20))
 
 
 @pytest.mark.parametrize(
@@ -113,21 +113,21 @@ def test_a_short_life_is_not_spent_before_it_begins():
     [
         pytest.param(timedelta(0), False, id="not when it is new"),
         pytest.param(timedelta(hours=20) - timedelta(seconds=1), False, id="not a second early"),
-        pytest.param(timedelta(hours=20), True, id="at two thirds of its life"),
+        pytest.param(timedelta(hours=20), True, id="at two thirds of its lifetime"),
         pytest.param(timedelta(hours=31), True, id="after its end"),
     ],
 )
-def test_a_certificate_is_due_when_two_thirds_of_its_life_have_passed(after, due):
-    # The five minutes before its start belong to its life: 30 hours in all.
+def test_a_certificate_needs_renewal_after_two_thirds_of_its_lifetime(after, due):
+    # The five minutes before its start belong to its lifetime: 30 hours in all.
     leaf = AUTHORITY.sign_server(["a"], NOW, timedelta(hours=30) - timedelta(minutes=5))
-    assert is_due(leaf.certificate, NOW - timedelta(minutes=5) + after) is due
+    assert needs_renewal(leaf.certificate, NOW - timedelta(minutes=5) + after) is due
 
 
 @given(days=st.integers(1, 4000))
-def test_no_certificate_is_due_at_birth_and_every_one_is_before_its_end(days):
+def test_no_certificate_needs_renewal_at_first_and_every_one_before_its_end(days):
     leaf = AUTHORITY.sign_client("a", NOW, lifetime=timedelta(days=days))
-    assert not is_due(leaf.certificate, NOW)
-    assert is_due(leaf.certificate, decode(leaf).not_valid_after_utc)
+    assert not needs_renewal(leaf.certificate, NOW)
+    assert needs_renewal(leaf.certificate, decode(leaf).not_valid_after_utc)
 
 
 def test_a_handshake_with_both_certificates_succeeds(tmp_path):

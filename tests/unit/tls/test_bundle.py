@@ -7,12 +7,12 @@ from webhook.tls.authority import Authority, KeyPair
 from webhook.tls.bundle import (
     Bundle,
     BundleError,
-    check,
-    have_one_issuer,
-    is_vouched_for,
-    join,
+    is_issued_by,
     load_directory,
-    split,
+    merge_certificates,
+    parse_certificates,
+    share_issuer,
+    validate_bundle,
     write_directory,
 )
 
@@ -56,35 +56,37 @@ OTHER = TWO.sign_server(["localhost"], NOW)
         ),
     ],
 )
-def test_check(bundle: Bundle, fault: str | None) -> None:
+def test_validate_bundle(bundle: Bundle, fault: str | None) -> None:
     if fault is None:
-        check(bundle, NOW)
+        validate_bundle(bundle, NOW)
     else:
         with pytest.raises(BundleError, match=fault):
-            check(bundle, NOW)
+            validate_bundle(bundle, NOW)
 
 
 def test_a_certificate_is_good_until_the_moment_it_expires() -> None:
-    check(Bundle(LEAF), NOW + timedelta(hours=23, minutes=59))
+    validate_bundle(Bundle(LEAF), NOW + timedelta(hours=23, minutes=59))
     with pytest.raises(BundleError, match="expired at 2026-03-02"):
-        check(Bundle(LEAF), NOW + timedelta(days=1))
+        validate_bundle(Bundle(LEAF), NOW + timedelta(days=1))
 
 
-def test_who_vouches_for_whom() -> None:
-    assert is_vouched_for(LEAF.certificate, ONE.certificate)
-    assert not is_vouched_for(LEAF.certificate, TWO.certificate)
-    assert not is_vouched_for(LEAF.certificate, b"")
-    assert not is_vouched_for(b"nonsense", ONE.certificate)
-    both = join(ONE.certificate, TWO.certificate)
-    assert is_vouched_for(OTHER.certificate, both)
-    assert not have_one_issuer(LEAF.certificate, OTHER.certificate, both)
-    assert have_one_issuer(LEAF.certificate, LEAF.certificate, both)
-    assert not have_one_issuer(LEAF.certificate, LEAF.certificate, b"")
+def test_is_issued_by_follows_the_chain() -> None:
+    assert is_issued_by(LEAF.certificate, ONE.certificate)
+    assert not is_issued_by(LEAF.certificate, TWO.certificate)
+    assert not is_issued_by(LEAF.certificate, b"")
+    assert not is_issued_by(b"nonsense", ONE.certificate)
+    both = merge_certificates(ONE.certificate, TWO.certificate)
+    assert is_issued_by(OTHER.certificate, both)
+    assert not share_issuer(LEAF.certificate, OTHER.certificate, both)
+    assert share_issuer(LEAF.certificate, LEAF.certificate, both)
+    assert not share_issuer(LEAF.certificate, LEAF.certificate, b"")
 
 
-def test_join_keeps_each_certificate_once_and_in_order() -> None:
-    joined = join(ONE.certificate, TWO.certificate, ONE.certificate, b"")
-    assert split(joined) == split(ONE.certificate) + split(TWO.certificate)
+def test_merging_keeps_each_certificate_once_and_in_order() -> None:
+    joined = merge_certificates(ONE.certificate, TWO.certificate, ONE.certificate, b"")
+    assert parse_certificates(joined) == parse_certificates(ONE.certificate) + parse_certificates(
+        TWO.certificate
+    )
 
 
 def test_a_directory_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -99,12 +101,12 @@ def test_a_directory_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert (tmp_path / "certs" / "tls.key").stat().st_mode & 0o077 == 0
 
 
-def test_a_directory_without_authorities_will_do(tmp_path: Path) -> None:
+def test_a_directory_without_a_ca_bundle_is_accepted(tmp_path: Path) -> None:
     write_directory(tmp_path, Bundle(LEAF))
     (tmp_path / "ca.crt").unlink()
     assert load_directory(tmp_path) == Bundle(LEAF)
 
 
-def test_an_unreadable_directory_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"cannot read .*tls\.crt: No such file"):
         load_directory(tmp_path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.mounts import Mount
+from tests.support.secret_mount import SecretMount
 from webhook.tls.authority import Authority
 from webhook.tls.bundle import AUTHORITIES_FILE, CERTIFICATE_FILE, Bundle, write_directory
 from webhook.tls.directory import POLL_SECONDS, WATCH_SECONDS, follow_directory
@@ -19,7 +19,7 @@ SECOND = Bundle(AUTHORITY.sign_server(["localhost"], NOW), AUTHORITY.certificate
 
 @dataclass
 class Follower:
-    """Somebody who follows a directory and sleeps until the test lets them look again."""
+    """Follows a directory and sleeps until the test continues."""
 
     taken: list[Bundle] = field(default_factory=list)
     slept: float = 0.0
@@ -36,7 +36,7 @@ class Follower:
         self._awake.clear()
 
     async def look(self) -> list[Bundle]:
-        """Have them look once more, and give what they have taken since."""
+        """Let it check once more, and return the bundles taken since."""
         self.taken.clear()
         self._asleep.clear()
         self._awake.set()
@@ -57,8 +57,8 @@ async def following(directory: Path) -> AsyncIterator[Follower]:
             await task
 
 
-async def test_a_mounted_secret_is_taken_at_the_next_look_after_its_swap(tmp_path: Path) -> None:
-    mount = Mount(tmp_path / "tls", FIRST)
+async def test_a_mounted_secret_is_read_at_the_next_check_after_its_update(tmp_path: Path) -> None:
+    mount = SecretMount(tmp_path / "tls", FIRST)
     async with following(mount.directory) as follower:
         assert follower.taken == [FIRST]
         assert await follower.look() == []
@@ -68,7 +68,7 @@ async def test_a_mounted_secret_is_taken_at_the_next_look_after_its_swap(tmp_pat
         assert await follower.look() == [], "the same content is nothing new"
 
 
-async def test_plain_files_are_taken_when_they_are_there_and_whenever_they_change(
+async def test_plain_files_are_read_when_they_appear_and_whenever_they_change(
     tmp_path: Path,
 ) -> None:
     async with following(tmp_path) as follower:
@@ -81,7 +81,7 @@ async def test_plain_files_are_taken_when_they_are_there_and_whenever_they_chang
         assert await follower.look() == [SECOND]
 
 
-async def test_a_change_that_the_directory_does_not_show_is_found_by_reading(
+async def test_a_change_without_new_times_is_found_by_polling(
     tmp_path: Path,
 ) -> None:
     write_directory(tmp_path, FIRST)

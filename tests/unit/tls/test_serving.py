@@ -33,7 +33,7 @@ def presented(writer: asyncio.StreamWriter) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"], ids=["with SNI", "without SNI"])
-async def test_new_connections_get_the_new_pair_and_open_ones_go_on(name: str) -> None:
+async def test_new_connections_get_the_new_pair_and_open_ones_keep_theirs(name: str) -> None:
     serving = ServingContext(FIRST)
     server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=serving.context)
     port = server.sockets[0].getsockname()[1]
@@ -65,7 +65,7 @@ async def test_new_connections_get_the_new_pair_and_open_ones_go_on(name: str) -
         pytest.param(AUTHORITY.sign_client("mallory", NOW), False, id="one of another authority"),
     ],
 )
-async def test_clients_are_verified_if_they_present_a_certificate(
+async def test_client_certificates_are_verified_if_presented(
     pair: KeyPair | None, welcome: bool, swapped: bool
 ) -> None:
     serving = ServingContext(FIRST, CLIENTS.certificate)

@@ -1,4 +1,4 @@
-"""Where node groups listen, for whom, and in how many processes."""
+"""The listener for autoscalers: address, credentials and processes."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from webhook.settings import load
 from webhook.settingsfile import SettingsError
 from webhook.tls.bundle import BundleError
-from webhook.wiring.nodegroups import LOOPBACK, child_arguments, listening_of
+from webhook.wiring.nodegroups import LOOPBACK, child_arguments, listen_options
 
 
 class _Certificates:
@@ -21,25 +21,25 @@ def _certificates(trusted: bytes = b"authority") -> Any:
     return _Certificates(trusted)
 
 
-def test_mutual_tls_is_the_rule() -> None:
-    where = listening_of(load({"nodegroups_port": "9444"}), _certificates())
+def test_mutual_tls_is_the_default() -> None:
+    where = listen_options(load({"nodegroups_port": "9444"}), _certificates())
     assert (where.host, where.port) == ("0.0.0.0", 9444)
     assert where.credentials is not None
     assert not where.insecure
 
 
 def test_without_certificates_only_loopback_and_one_namespace_are_served() -> None:
-    where = listening_of(load({"nodegroups_insecure": "shoot--dev--one"}), _certificates())
+    where = listen_options(load({"nodegroups_insecure": "shoot--dev--one"}), _certificates())
     assert (where.host, where.insecure) == (LOOPBACK, "shoot--dev--one")
     assert where.credentials is None
 
 
-def test_somebody_must_vouch_for_autoscalers() -> None:
-    with pytest.raises(BundleError, match="nobody vouches for autoscalers"):
-        listening_of(load({}), _certificates(b""))
+def test_a_ca_for_autoscalers_is_required() -> None:
+    with pytest.raises(BundleError, match="there is no CA for autoscalers"):
+        listen_options(load({}), _certificates(b""))
 
 
-def test_another_process_has_the_same_settings_but_for_what_only_one_may_have(
+def test_a_further_process_has_the_same_settings_but_for_unique_ones(
     tmp_path: Path,
 ) -> None:
     given = {
@@ -58,19 +58,33 @@ def test_another_process_has_the_same_settings_but_for_what_only_one_may_have(
         "--nodegroups-port=9444",
         "--nodegroups-processes=1",
         f"--nodegroups-beside={os.getpid()}",
+        "--drain-quiet=0",
+        "--drain-longest=0",
         "--node-group-auto-discovery=mcm:a,mcm:b=c",
         f"--certificate-directory={tmp_path}",
     }
     parsed = dict(each.removeprefix("--").replace("-", "_").split("=", 1) for each in arguments)
     child = load({name: parsed[name] for name in ("nodegroups_beside", "nodegroups_port")})
-    assert listening_of(child, _certificates()).is_shared
+    assert listen_options(child, _certificates()).is_shared
 
 
-def test_other_discoverers_are_refused_by_name() -> None:
+def test_unknown_discovery_specs_are_refused() -> None:
     with pytest.raises(SettingsError, match="there is no discoverer 'asg', only mcm"):
         load({"node_group_auto_discovery": "asg:tag=x"})
 
 
-def test_discovery_reaches_decisions() -> None:
+def test_discovery_specs_that_match_nothing_are_refused_in_flag_and_file(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="would match nothing"):
+        load({"node_group_auto_discovery": "mcm:a/b/c"})
+    file = tmp_path / "settings.yaml"
+    file.write_text("nodegroups: {discovery: ['mcm:a/b/c']}\n")
+    with pytest.raises(SettingsError, match="would match nothing"):
+        load({"config": str(file)})
+    file.write_text("nodegroups: {discovery: ['mcm:k8s.io/cluster-autoscaler/one']}\n")
+    found = load({"config": str(file)}).options().nodegroups.discovery
+    assert found == ("mcm:k8s.io/cluster-autoscaler/one",)
+
+
+def test_discovery_is_part_of_the_options() -> None:
     options = load({"node_group_auto_discovery": "mcm:a, mcm:b=c"}).options()
     assert options.nodegroups.discovery == ("mcm:a", "mcm:b=c")

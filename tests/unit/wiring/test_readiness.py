@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.clocks import START, FakeClock
+from tests.support.clocks import START, FakeClock
 from webhook.runtime.health import Sustained
 from webhook.server.traffic import Traffic
 from webhook.tls.authority import Authority
@@ -16,7 +16,7 @@ from webhook.wiring.readiness import (
     check_cache,
     check_certificate,
     check_drain,
-    check_leaving,
+    check_uninstall,
 )
 
 OURS = Authority.create("ours", START)
@@ -30,8 +30,8 @@ class Status:
 
 
 @dataclass
-class Standing:
-    """What readiness reads of a cache."""
+class FakeCache:
+    """The part of the cache that readiness reads."""
 
     synced: bool = True
     lost_for: float = 0.0
@@ -44,22 +44,22 @@ class Standing:
 @pytest.mark.parametrize(
     ("cache", "passed", "detail"),
     [
-        pytest.param(Standing(), True, "", id="all is followed"),
+        pytest.param(FakeCache(), True, "", id="all is followed"),
         pytest.param(
-            Standing(synced=False),
+            FakeCache(synced=False),
             False,
             "not listed yet: shoots.core.gardener.cloud",
             id="the first list is not complete",
         ),
         pytest.param(
-            Standing(stale_kinds=["shoots.core.gardener.cloud"]),
+            FakeCache(stale_kinds=["shoots.core.gardener.cloud"]),
             True,
             "stale: shoots.core.gardener.cloud",
             id="some kinds are stale, which is only named",
         ),
-        pytest.param(Standing(lost_for=LOST_SECONDS), True, "", id="all lost, but not for long"),
+        pytest.param(FakeCache(lost_for=LOST_SECONDS), True, "", id="all lost, but not for long"),
         pytest.param(
-            Standing(lost_for=LOST_SECONDS + 1),
+            FakeCache(lost_for=LOST_SECONDS + 1),
             False,
             "every watch is lost for 61 s",
             id="all lost",
@@ -98,13 +98,13 @@ def test_a_wrong_bundle_fails_only_once_something_was_published_and_only_after_a
     assert check_bundle(rotation, mismatch) == (True, "")
 
 
-def test_who_leaves_is_not_ready() -> None:
+def test_a_draining_server_is_not_ready() -> None:
     traffic = Traffic(FakeClock(), limit=1)
     assert check_drain(traffic).passed
     traffic.draining = True
     assert not check_drain(traffic).passed
 
 
-def test_who_was_told_to_leave_stays_ready_and_says_so() -> None:
-    assert check_leaving("") == (True, "")
-    assert check_leaving("told to leave") == (True, "told to leave")
+def test_during_an_uninstall_a_server_stays_ready_with_a_notice() -> None:
+    assert check_uninstall("") == (True, "")
+    assert check_uninstall("is being uninstalled") == (True, "is being uninstalled")

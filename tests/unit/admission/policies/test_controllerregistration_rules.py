@@ -1,11 +1,11 @@
-"""controllerregistration.rules: each kind and type of extension has one controller."""
+"""controllerregistration.rules: each kind and type of extension has one primary controller."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import CORE, make_object
+from tests.support.admission import validate
+from tests.support.builders import CORE, make_object
 
 
 def registration(
@@ -24,7 +24,7 @@ OTHER = registration("Infrastructure/aws", "Infrastructure/gcp", "DNS/route53", 
 
 
 @pytest.mark.parametrize(
-    ("subject", "refused"),
+    ("obj", "refused"),
     [
         pytest.param(registration(), set(), id="nothing"),
         pytest.param(registration("Infrastructure/azure"), set(), id="a free type"),
@@ -58,8 +58,8 @@ OTHER = registration("Infrastructure/aws", "Infrastructure/gcp", "DNS/route53", 
         ),
     ],
 )
-def test_rules(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    assert judge("controllerregistration.rules", subject, around=[OTHER]).refused == refused
+def test_rules(obj: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert validate("controllerregistration.rules", obj, around=[OTHER]).refused == refused
 
 
 TAKEN = registration("Infrastructure/aws")
@@ -96,18 +96,18 @@ TWICE = registration("Worker/a", "Worker/a")
         pytest.param(TWICE, TWICE, set(), {"spec.resources[1]"}, id="twice, as it was"),
     ],
 )
-def test_what_is_stored_so_is_only_pointed_at(
+def test_a_stored_conflict_is_a_warning(
     old: dict[str, Any], new: dict[str, Any], refused: set[str], warned: set[str]
 ) -> None:
-    said = judge("controllerregistration.rules", new, old, around=[OTHER, old])
-    assert (said.fields, said.warned) == (refused, warned)
+    result = validate("controllerregistration.rules", new, old, around=[OTHER, old])
+    assert (result.fields, result.warned) == (refused, warned)
 
 
-def test_it_does_not_stand_in_its_own_way() -> None:
-    said = judge("controllerregistration.rules", OTHER, OTHER, around=[OTHER])
-    assert said.refused == set()
+def test_an_object_does_not_conflict_with_itself() -> None:
+    result = validate("controllerregistration.rules", OTHER, OTHER, around=[OTHER])
+    assert result.refused == set()
 
 
-def test_the_other_one_is_named() -> None:
-    said = judge("controllerregistration.rules", registration("DNS/route53"), around=[OTHER])
-    assert said.messages == ("is already registered by ControllerRegistration other",)
+def test_the_message_names_the_other_registration() -> None:
+    result = validate("controllerregistration.rules", registration("DNS/route53"), around=[OTHER])
+    assert result.messages == ("is already registered by ControllerRegistration other",)

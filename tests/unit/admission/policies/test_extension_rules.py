@@ -1,11 +1,11 @@
-"""extension.rules: what holds for every extension object, whoever serves it."""
+"""extension.rules: rules for all extension objects, whatever controller reconciles them."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_object, merged
+from tests.support.admission import validate
+from tests.support.builders import make_object, merged
 from webhook.admission.table import POLICIES
 from webhook.api.kinds import kind_of_model
 
@@ -26,22 +26,22 @@ def identity(kind: Any) -> str:
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 def test_every_kind(kind: Any) -> None:
     field = identity(kind)
-    subject = make(kind)
-    assert judge("extension.rules", subject).refused == set()
+    obj = make(kind)
+    assert validate("extension.rules", obj).refused == set()
     unnamed = make(kind, **{field: ""})
-    assert judge("extension.rules", unnamed).refused == {(f"spec.{field}", "Required")}
+    assert validate("extension.rules", unnamed).refused == {(f"spec.{field}", "Required")}
     other = make(kind, **{field: "gcp"})
-    assert judge("extension.rules", other, subject).refused == {(f"spec.{field}", "Invalid")}
-    assert judge("extension.rules", subject, subject).refused == set()
+    assert validate("extension.rules", other, obj).refused == {(f"spec.{field}", "Invalid")}
+    assert validate("extension.rules", obj, obj).refused == set()
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 def test_the_spec_of_a_deleting_object_is_frozen(kind: Any) -> None:
     old = merged(make(kind), DELETING)
     changed = merged(old, {"spec": {"secretRef": {"name": "other"}}})
-    assert judge("extension.rules", changed, old).refused == {("spec", "Forbidden")}
+    assert validate("extension.rules", changed, old).refused == {("spec", "Forbidden")}
     labelled = merged(old, {"metadata": {"labels": {"a": "b"}}})
-    assert judge("extension.rules", labelled, old).refused == set()
+    assert validate("extension.rules", labelled, old).refused == set()
 
 
 POOL = next(kind for kind in KINDS if kind.name == "WorkerPool")
@@ -52,7 +52,7 @@ def pool(maximum: int, zones: Any = (), config: Any = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("subject", "old", "refused", "warned"),
+    ("obj", "old", "refused", "warned"),
     [
         pytest.param(pool(3, "abc"), None, False, False, id="a node for each zone"),
         pytest.param(pool(2, "abc"), None, True, False, id="fewer nodes than zones"),
@@ -71,8 +71,8 @@ def pool(maximum: int, zones: Any = (), config: Any = None) -> dict[str, Any]:
     ],
 )
 def test_worker_pools(
-    subject: dict[str, Any], old: dict[str, Any] | None, refused: bool, warned: bool
+    obj: dict[str, Any], old: dict[str, Any] | None, refused: bool, warned: bool
 ) -> None:
-    said = judge("extension.rules", subject, old)
-    assert said.refused == ({("spec.maximum", "Forbidden")} if refused else set())
-    assert said.warned == ({"spec.maximum"} if warned else set())
+    result = validate("extension.rules", obj, old)
+    assert result.refused == ({("spec.maximum", "Forbidden")} if refused else set())
+    assert result.warned == ({"spec.maximum"} if warned else set())

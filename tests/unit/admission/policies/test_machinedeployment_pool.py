@@ -1,12 +1,12 @@
-"""machinedeployment.pool: zones say what their whole pool is like."""
+"""machinedeployment.pool: every MachineDeployment has valid bounds of its whole pool."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge, mutated
-from tests.builders import make_object
-from tests.machines import SHOOT_NAMESPACE, make_deployment
+from tests.support.admission import mutate, validate
+from tests.support.builders import make_object
+from tests.support.machine_objects import SHOOT_NAMESPACE, make_deployment
 from webhook.api import names
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
@@ -35,10 +35,8 @@ def cluster(strategy: str) -> dict[str, Any]:
     return make_object(WORKERS, "Cluster", SHOOT_NAMESPACE, spec={"shoot": shoot})
 
 
-def test_a_zone_gets_what_worker_and_cluster_say_in_its_twin_annotations() -> None:
-    result, _ = mutated(
-        POLICY, make_deployment(bounds=None), around=[worker(), cluster("Adaptive")]
-    )
+def test_fields_of_the_pool_are_set_as_annotations() -> None:
+    result, _ = mutate(POLICY, make_deployment(bounds=None), around=[worker(), cluster("Adaptive")])
     assert result["metadata"]["annotations"] == {
         names.POOL_MINIMUM: "3",
         names.POOL_MAXIMUM: "6",
@@ -50,31 +48,31 @@ def test_a_zone_gets_what_worker_and_cluster_say_in_its_twin_annotations() -> No
     }
 
 
-def test_where_the_served_kind_keeps_the_fields_they_are_used() -> None:
+def test_fields_are_used_if_the_served_kind_has_them() -> None:
     ours = crd(kind_of_model(MachineDeployment), beside_gardener=False)
     old = make_deployment(bounds=(1, 2))
-    result, _ = mutated(POLICY, old, around=[worker(), ours])
+    result, _ = mutate(POLICY, old, around=[worker(), ours])
     spec = result["spec"]
     assert (spec["poolMinimum"], spec["poolMaximum"], spec["zoneIndex"]) == (3, 6, 1)
     assert result["metadata"]["annotations"] == {}
 
 
-def test_a_zone_without_a_definition_gets_the_place_in_its_name() -> None:
-    result, _ = mutated(POLICY, make_deployment(zone=9))
+def test_without_a_worker_the_zone_index_comes_from_the_name() -> None:
+    result, _ = mutate(POLICY, make_deployment(zone=9))
     assert result["metadata"]["annotations"][names.POOL_ZONE_INDEX] == "9"
 
 
 @pytest.mark.parametrize("strategy", ["", "Adaptive"])
-def test_beside_a_gardener_only_zones_of_pools_that_ask_for_it_are_filled_in(strategy: str) -> None:
+def test_beside_a_gardener_only_pools_that_opt_in_are_defaulted(strategy: str) -> None:
     around = [worker(), cluster(strategy)] if strategy else [worker()]
     new = make_deployment(bounds=None)
-    result, _ = mutated(POLICY, new, around=around, options=Options(beside_gardener=True))
+    result, _ = mutate(POLICY, new, around=around, options=Options(beside_gardener=True))
     assert bool(result["metadata"]["annotations"]) == bool(strategy)
 
 
-def test_what_is_right_already_is_not_touched() -> None:
-    once, _ = mutated(POLICY, make_deployment(), around=[worker()])
-    twice, _ = mutated(POLICY, once, around=[worker()])
+def test_correct_fields_are_not_patched() -> None:
+    once, _ = mutate(POLICY, make_deployment(), around=[worker()])
+    twice, _ = mutate(POLICY, once, around=[worker()])
     assert twice == once
 
 
@@ -103,13 +101,13 @@ def test_bounds_within_one_object(
 ) -> None:
     metadata = {"annotations": {names.POOL_ZONE_COUNT: notes[2]}}
     new = make_deployment(bounds=notes[:2], metadata=metadata)
-    assert judge(POLICY, new).refused == refused
-    updated = judge(POLICY, new, make_deployment())
+    assert validate(POLICY, new).refused == refused
+    updated = validate(POLICY, new, make_deployment())
     is_bad_order = notes[0] > notes[1]
     assert updated.fields == (warned if is_bad_order else set())
     is_short = notes[2] == "3" and notes[1] < 3
     assert updated.warned == ({"spec.poolMaximum"} if is_short else set())
 
 
-def test_a_deployment_without_bounds_is_nobodys_business() -> None:
-    assert judge(POLICY, make_deployment(bounds=None)).refused == set()
+def test_a_deployment_without_bounds_is_allowed() -> None:
+    assert validate(POLICY, make_deployment(bounds=None)).refused == set()

@@ -1,21 +1,21 @@
-"""machineset.permits: which writes ask a pool for permits, and for what."""
+"""machineset.permits: MachineSets of an adaptive pool are scaled within the permits of the pool."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import make_request, read
-from tests.builders import merged
-from tests.machines import make_deployment, make_set
+from tests.support.admission import make_request, read
+from tests.support.builders import merged
+from tests.support.machine_objects import make_deployment, make_set
 from webhook.admission.decision import Decision, Grant, Needs
-from webhook.admission.engine import Table
+from webhook.admission.engine import PolicyTable
 from webhook.admission.table import POLICIES
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
-from webhook.domain.pools import PoolKey
+from webhook.domain.pools.discovery import PoolKey
 from webhook.state.snapshot import Snapshot
 
-TABLE = Table(row for row in POLICIES if row.name == "machineset.permits")
+TABLE = PolicyTable(row for row in POLICIES if row.name == "machineset.permits")
 ADAPTIVE: dict[str, Any] = {"metadata": {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}}
 POOL = PoolKey("shoot--dev--one", f"mcm:{names.WORKER_POOL}", "pool")
 
@@ -38,7 +38,7 @@ def decide(
     return TABLE.mutate(make_request(new, old), snapshot)
 
 
-def test_a_set_that_is_made_asks_for_all_its_machines() -> None:
+def test_a_new_set_needs_a_grant_for_all_its_machines() -> None:
     owner = zone()
     grant = decide(sized(owner, 2), None, owner)
     assert isinstance(grant, Grant)
@@ -51,7 +51,7 @@ def test_a_set_that_is_made_asks_for_all_its_machines() -> None:
     ("old", "new"),
     [pytest.param(3, 4, id="that grows"), pytest.param(3, 2, id="that shrinks")],
 )
-def test_a_set_asks_with_the_size_it_has(old: int, new: int) -> None:
+def test_the_grant_has_the_old_and_the_new_size(old: int, new: int) -> None:
     owner = zone()
     grant = decide(sized(owner, new), sized(owner, old), owner)
     assert isinstance(grant, Grant)
@@ -75,26 +75,26 @@ def test_a_set_asks_with_the_size_it_has(old: int, new: int) -> None:
         ),
     ],
 )
-def test_nobody_is_asked(owner: dict[str, Any], new: int, old: int | None) -> None:
+def test_writes_without_a_grant(owner: dict[str, Any], new: int, old: int | None) -> None:
     before = None if old is None else sized(owner, old)
     decision = decide(sized(owner, new), before, owner)
     assert isinstance(decision, Decision)
     assert (decision.allowed, decision.patch) == (True, ())
 
 
-def test_a_set_without_a_deployment_is_left_alone() -> None:
+def test_a_set_without_a_deployment_needs_no_grant() -> None:
     alone = merged(sized(zone(), 4), {"metadata": {"ownerReferences": []}})
     assert isinstance(decide(alone, sized(zone(), 3)), Decision)
 
 
-def test_a_deployment_that_memory_lacks_is_left_to_who_takes_the_permit() -> None:
+def test_the_pool_of_a_deployment_that_is_not_cached_is_left_open() -> None:
     owner = zone()
     grant = decide(sized(owner, 4), sized(owner, 3))
     assert isinstance(grant, Grant)
     assert (grant.pool.name, grant.deployment) == ("", owner["metadata"]["name"])
 
 
-def test_a_scale_asks_for_its_set() -> None:
+def test_a_scale_returns_a_grant_for_its_set() -> None:
     owner = zone()
     found = sized(owner, 3)
     scale = {**found, "spec": {"replicas": 5}}
@@ -105,20 +105,20 @@ def test_a_scale_asks_for_its_set() -> None:
     assert (grant.uid, grant.old, grant.size) == (found["metadata"]["uid"], 3, 5)
 
 
-def test_what_is_given_becomes_the_size() -> None:
+def test_the_granted_number_becomes_the_size() -> None:
     owner = zone()
     grant = decide(sized(owner, 5), sized(owner, 3), owner)
     assert isinstance(grant, Grant)
-    assert grant.given(5).patch == ()
-    clamped = grant.given(4)
+    assert grant.complete(5).patch == ()
+    clamped = grant.complete(4)
     assert clamped.patch == ({"op": "add", "path": "/spec/replicas", "value": 4},)
     assert clamped.allowed
     assert clamped.audit == {"machineset.permits": "mutate"}
 
 
-def test_where_the_policy_only_warns_nothing_is_taken() -> None:
+def test_in_mode_warn_no_grant_is_returned() -> None:
     owner = zone()
     options = Options(admission=AdmissionOptions(modes={"machineset.permits": "warn"}))
     decision = decide(sized(owner, 5), sized(owner, 3), owner, options=options)
     assert isinstance(decision, Decision)
-    assert decision.warnings == ("machineset.permits: would ask the pool for room",)
+    assert decision.warnings == ("machineset.permits: would request permits from the pool",)

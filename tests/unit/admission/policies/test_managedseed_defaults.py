@@ -1,11 +1,11 @@
-"""managedseed.defaults: what a ManagedSeed leaves open comes from the Shoot that it registers."""
+"""managedseed.defaults: absent fields of a ManagedSeed are set from its Shoot."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge, mutated
-from tests.builders import (
+from tests.support.admission import mutate, validate
+from tests.support.builders import (
     CORE,
     SEEDMANAGEMENT,
     make_object,
@@ -34,8 +34,8 @@ def shoot(**spec: Any) -> dict[str, Any]:
 def default(
     given: dict[str, Any], *around: dict[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    result, warnings = mutated("managedseed.defaults", given, around=around)
-    again, _ = mutated("managedseed.defaults", result, around=around)
+    result, warnings = mutate("managedseed.defaults", given, around=around)
+    again, _ = mutate("managedseed.defaults", result, around=around)
     assert again == result
     return result, warnings
 
@@ -89,7 +89,7 @@ CHOSEN = {
 }
 
 
-def test_what_somebody_chose_stays() -> None:
+def test_set_fields_stay() -> None:
     given = managed(seedTemplate={"spec": CHOSEN})
     assert default(given, shoot())[0]["spec"]["seedTemplate"]["spec"] == CHOSEN
     gardenlet = {
@@ -136,11 +136,11 @@ def test_backup(backup: dict[str, Any], expected: dict[str, Any]) -> None:
     assert result["spec"]["seedTemplate"]["spec"]["backup"] == expected
 
 
-def test_a_strict_operator_gets_no_credentials_made_up() -> None:
+def test_strict_validation_defaults_no_credentials() -> None:
     seed = {"spec": {"backup": {"provider": "local"}}}
     given = managed(gardenlet={"config": {"seedConfig": seed}})
     strict = Options(admission=AdmissionOptions(strict_seeds=True))
-    result, _ = mutated("managedseed.defaults", given, around=[shoot()], options=strict)
+    result, _ = mutate("managedseed.defaults", given, around=[shoot()], options=strict)
     assert result["spec"]["gardenlet"]["config"]["seedConfig"]["spec"]["backup"] == {
         "provider": "local"
     }
@@ -154,11 +154,10 @@ def test_a_strict_operator_gets_no_credentials_made_up() -> None:
         pytest.param({"config": {"seedConfig": {"spec": {"networks": {"nodes": ""}}}}}, id="nodes"),
     ],
 )
-def test_empty_words_are_left_for_the_rules_to_refuse(gardenlet: dict[str, Any]) -> None:
+def test_empty_strings_are_left_to_the_validators(gardenlet: dict[str, Any]) -> None:
     result, _ = default(managed(gardenlet=gardenlet), shoot())
     assert merged(result["spec"]["gardenlet"], gardenlet) == result["spec"]["gardenlet"]
-    judged = judge("managedseed.rules", result, around=[shoot()])
-    assert len(judged.fields) == 1
+    assert len(validate("managedseed.rules", result, around=[shoot()]).fields) == 1
 
 
 def test_without_a_shoot_only_its_own_defaults_are_set() -> None:
@@ -170,11 +169,11 @@ def test_without_a_shoot_only_its_own_defaults_are_set() -> None:
     assert default(unnamed)[0]["spec"]["gardenlet"]["config"]["seedConfig"] == {"spec": {}}
 
 
-def test_neither_variant_is_chosen_for_the_user() -> None:
+def test_neither_seed_template_nor_gardenlet_is_defaulted() -> None:
     assert default(managed(), shoot())[0]["spec"] == {"shoot": {"name": "seed"}}
 
 
-def test_a_shoot_without_a_domain_is_left_to_the_rules() -> None:
+def test_a_shoot_without_a_domain_is_left_to_the_validators() -> None:
     for dns in ({"domain": None}, None):
         result, warnings = default(managed(seedTemplate={}), shoot(dns=dns))
         assert warnings == ()

@@ -1,11 +1,11 @@
-"""managedseed.rules: a ManagedSeed agrees with itself and with the Shoot that it registers."""
+"""managedseed.rules: a ManagedSeed is valid and consistent with its Shoot."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import Judged, judge
-from tests.builders import (
+from tests.support.admission import ValidationResult, validate
+from tests.support.builders import (
     make_managed_seed,
     make_seed_shoot,
     make_seed_template,
@@ -14,7 +14,7 @@ from tests.builders import (
     merged,
 )
 from webhook.api import names
-from webhook.domain.options import AdmissionOptions, Options
+from webhook.domain.options import Options
 
 CONFIG = "spec.gardenlet.config"
 SEED = f"{CONFIG}.seedConfig.spec"
@@ -30,26 +30,26 @@ def of_gardenlet(**gardenlet: Any) -> dict[str, Any]:
 
 
 def rules(
-    subject: dict[str, Any],
+    obj: dict[str, Any],
     old: dict[str, Any] | None = None,
     *around: dict[str, Any],
     shoot: dict[str, Any] | None = None,
-) -> Judged:
-    return judge("managedseed.rules", subject, old, around=[shoot or make_seed_shoot(), *around])
+) -> ValidationResult:
+    return validate("managedseed.rules", obj, old, around=[shoot or make_seed_shoot(), *around])
 
 
-def test_one_that_agrees() -> None:
-    said = rules(make_managed_seed())
-    assert (said.refused, said.warned) == (set(), set())
+def test_a_valid_managed_seed() -> None:
+    result = rules(make_managed_seed())
+    assert (result.refused, result.warned) == (set(), set())
 
 
-def test_the_other_variant_that_agrees() -> None:
-    subject = make_managed_seed(gardenlet=None, seedTemplate=make_seed_template())
-    assert rules(subject).refused == set()
+def test_a_valid_managed_seed_with_a_seed_template() -> None:
+    obj = make_managed_seed(gardenlet=None, seedTemplate=make_seed_template())
+    assert rules(obj).refused == set()
 
 
 @pytest.mark.parametrize(
-    ("subject", "refused"),
+    ("obj", "refused"),
     [
         pytest.param(
             make_managed_seed(seedTemplate=make_seed_template()),
@@ -103,22 +103,22 @@ def test_the_other_variant_that_agrees() -> None:
         ),
     ],
 )
-def test_its_shape(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    assert rules(subject).refused == refused
+def test_spec(obj: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert rules(obj).refused == refused
 
 
-def test_the_message_says_where_to_move_them() -> None:
-    subject = make_managed_seed(gardenlet=None, seedTemplate=make_seed_template(provider={}))
-    assert rules(subject).messages == ("move under spec.seedTemplate.spec",)
+def test_the_message_names_the_right_place() -> None:
+    obj = make_managed_seed(gardenlet=None, seedTemplate=make_seed_template(provider={}))
+    assert rules(obj).messages == ("move under spec.seedTemplate.spec",)
 
 
 def test_the_namespace_is_a_setting() -> None:
-    options = Options(admission=AdmissionOptions(garden_namespace="beds"))
+    options = Options(garden_namespace="beds")
     moved = {"metadata": {"namespace": "beds"}}
     around = [merged(make_seed_shoot(), moved)]
-    subject = merged(make_managed_seed(), moved)
-    said = judge("managedseed.rules", subject, around=around, options=options)
-    assert said.refused == set()
+    obj = merged(make_managed_seed(), moved)
+    result = validate("managedseed.rules", obj, around=around, options=options)
+    assert result.refused == set()
 
 
 @pytest.mark.parametrize(
@@ -143,28 +143,28 @@ def test_the_namespace_is_a_setting() -> None:
         ),
     ],
 )
-def test_the_shoot_is_fit(spec: dict[str, Any], count: int) -> None:
-    said = rules(make_managed_seed(), shoot=make_seed_shoot(**spec))
-    assert said.refused == ({(SHOOT, "Invalid")} if count else set())
-    assert len(said.messages) == count
+def test_requirements_on_the_shoot(spec: dict[str, Any], count: int) -> None:
+    result = rules(make_managed_seed(), shoot=make_seed_shoot(**spec))
+    assert result.refused == ({(SHOOT, "Invalid")} if count else set())
+    assert len(result.messages) == count
 
 
-def test_a_shoot_without_workers_is_not_fit() -> None:
+def test_a_shoot_without_workers_is_rejected() -> None:
     shoot = make_seed_shoot(provider={"workers": []})
-    said = rules(make_managed_seed(template=make_seed_template(zones="")), shoot=shoot)
-    assert said.refused == {(SHOOT, "Invalid")}
+    result = rules(make_managed_seed(template=make_seed_template(zones="")), shoot=shoot)
+    assert result.refused == {(SHOOT, "Invalid")}
 
 
-def test_a_shoot_is_registered_once() -> None:
+def test_a_shoot_has_one_managed_seed() -> None:
     other = merged(make_managed_seed(), {"metadata": {"name": "other"}})
-    said = rules(make_managed_seed(), None, other)
-    assert said.refused == {(SHOOT, "Invalid")}
-    assert "already registered by ManagedSeed garden/other" in said.messages[0]
+    result = rules(make_managed_seed(), None, other)
+    assert result.refused == {(SHOOT, "Invalid")}
+    assert "already registered by ManagedSeed garden/other" in result.messages[0]
     assert rules(make_managed_seed(), None, make_managed_seed()).refused == set()
 
 
 @pytest.mark.parametrize(
-    ("subject", "fields"),
+    ("obj", "fields"),
     [
         pytest.param(
             of_seed(ingress={"domain": "other.org"}), {"ingress.domain"}, id="ingress domain"
@@ -198,13 +198,15 @@ def test_a_shoot_is_registered_once() -> None:
         ),
     ],
 )
-def test_the_seed_agrees_with_the_shoot(subject: dict[str, Any], fields: set[str]) -> None:
-    assert rules(subject).refused == {(f"{SEED}.{field}", "Invalid") for field in fields}
+def test_the_seed_template_is_consistent_with_the_shoot(
+    obj: dict[str, Any], fields: set[str]
+) -> None:
+    assert rules(obj).refused == {(f"{SEED}.{field}", "Invalid") for field in fields}
 
 
-def test_a_shoot_without_networks_leaves_them_open() -> None:
-    subject = of_seed(networks={"pods": "10.9.0.0/16"})
-    assert rules(subject, shoot=make_seed_shoot(networking=None)).refused == set()
+def test_a_shoot_without_networks_allows_any() -> None:
+    obj = of_seed(networks={"pods": "10.9.0.0/16"})
+    assert rules(obj, shoot=make_seed_shoot(networking=None)).refused == set()
 
 
 @pytest.mark.parametrize(
@@ -225,10 +227,10 @@ def test_topology_aware_routing_needs_its_feature_gates(gates: dict[str, bool], 
         component: {"featureGates": {"TopologyAwareHints": value}}
         for component, value in gates.items()
     }
-    subject = of_seed(settings={"topologyAwareRouting": {"enabled": True}})
-    said = rules(subject, shoot=make_seed_shoot(kubernetes=kubernetes))
-    assert len(said.messages) == count
-    assert said.fields == ({f"{SEED}.settings.topologyAwareRouting.enabled"} if count else set())
+    obj = of_seed(settings={"topologyAwareRouting": {"enabled": True}})
+    result = rules(obj, shoot=make_seed_shoot(kubernetes=kubernetes))
+    assert len(result.messages) == count
+    assert result.fields == ({f"{SEED}.settings.topologyAwareRouting.enabled"} if count else set())
 
 
 @pytest.mark.parametrize(
@@ -305,7 +307,7 @@ def test_topology_aware_routing_needs_its_feature_gates(gates: dict[str, bool], 
         pytest.param(
             {"config": {"resources": {"capacity": {"shoots": "many"}}}},
             {("config.resources.capacity.shoots", "Invalid")},
-            id="a capacity that is no quantity",
+            id="a capacity that is not a quantity",
         ),
         pytest.param(
             {"config": {"gardenClientConnection": {"kubeconfig": "/a"}}},
@@ -351,13 +353,13 @@ def test_topology_aware_routing_needs_its_feature_gates(gates: dict[str, bool], 
     ],
 )
 def test_the_gardenlet(gardenlet: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    said = rules(of_gardenlet(**gardenlet))
-    assert said.refused == {(f"spec.gardenlet.{field}", reason) for field, reason in refused}
+    result = rules(of_gardenlet(**gardenlet))
+    assert result.refused == {(f"spec.gardenlet.{field}", reason) for field, reason in refused}
 
 
-def test_the_seed_template_is_held_to_the_rules_of_seeds() -> None:
-    subject = of_seed(taints=[{"key": "a"}, {"key": "a"}])
-    assert rules(subject).refused == {(f"{SEED}.taints[1]", "Duplicate")}
+def test_the_seed_template_is_validated_like_a_seed() -> None:
+    obj = of_seed(taints=[{"key": "a"}, {"key": "a"}])
+    assert rules(obj).refused == {(f"{SEED}.taints[1]", "Duplicate")}
 
 
 HOSTED = make_shoot(spec={"seedName": "seed", "dns": {"domain": "s.a.org"}})
@@ -443,7 +445,7 @@ def test_update(old: dict[str, Any], new: dict[str, Any], fields: set[str]) -> N
     assert rules(new, old, HOSTED).fields == fields
 
 
-def test_zones_may_go_while_nobody_uses_the_seed() -> None:
+def test_zones_of_an_unused_seed_can_be_removed() -> None:
     new, old = of_seed(provider={"zones": ["a"]}), of_seed(provider={"zones": ["a", "b"]})
     assert rules(new, old).refused == set()
 
@@ -456,10 +458,8 @@ OPERATION = f"metadata.annotations[{names.OPERATION}]"
     [("reconcile", False), ("renew-kubeconfig", False), ("retry", True)],
 )
 def test_operations(operation: str, refused: bool) -> None:
-    subject = merged(
-        make_managed_seed(), {"metadata": {"annotations": {names.OPERATION: operation}}}
-    )
-    assert rules(subject).refused == ({(OPERATION, "NotSupported")} if refused else set())
+    obj = merged(make_managed_seed(), {"metadata": {"annotations": {names.OPERATION: operation}}})
+    assert rules(obj).refused == ({(OPERATION, "NotSupported")} if refused else set())
 
 
 def pools(*workers: dict[str, Any]) -> dict[str, Any]:
@@ -506,11 +506,11 @@ def pools(*workers: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_small_worker_groups_are_pointed_at(
+def test_small_worker_pools_are_warned_about(
     shoot: dict[str, Any], zones: str, warnings: int
 ) -> None:
-    subject = make_managed_seed(template=make_seed_template(zones=zones))
-    said = rules(subject, shoot=shoot)
-    assert said.refused == set()
-    assert len(said.messages) == warnings
-    assert rules(subject, subject, shoot=shoot).messages == ()
+    obj = make_managed_seed(template=make_seed_template(zones=zones))
+    result = rules(obj, shoot=shoot)
+    assert result.refused == set()
+    assert len(result.messages) == warnings
+    assert rules(obj, obj, shoot=shoot).messages == ()

@@ -1,11 +1,11 @@
-"""managedseedset.defaults: one replica, rolled, ten revisions kept; templates stay as written."""
+"""managedseedset.defaults: one replica, RollingUpdate, ten revisions; templates stay unchanged."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import mutated
-from tests.builders import SEEDMANAGEMENT, make_object
+from tests.support.admission import mutate
+from tests.support.builders import SEEDMANAGEMENT, make_object
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ from tests.builders import SEEDMANAGEMENT, make_object
                 "updateStrategy": {"type": "X", "rollingUpdate": {"partition": 2}},
                 "template": {"spec": {"gardenlet": {}}},
             },
-            id="nothing that somebody chose",
+            id="fields that are set stay",
         ),
     ],
 )
 def test_defaults(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    subject = make_object(SEEDMANAGEMENT, "ManagedSeedSet", "set", "garden", spec=given)
-    result, _ = mutated("managedseedset.defaults", subject)
+    obj = make_object(SEEDMANAGEMENT, "ManagedSeedSet", "set", "garden", spec=given)
+    result, _ = mutate("managedseedset.defaults", obj)
     assert result["spec"] == expected
-    assert mutated("managedseedset.defaults", result)[0] == result
+    assert mutate("managedseedset.defaults", result)[0] == result

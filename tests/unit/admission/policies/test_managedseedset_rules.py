@@ -1,11 +1,11 @@
-"""managedseedset.rules: a set whose replicas will be what it says."""
+"""managedseedset.rules: a ManagedSeedSet and its templates are valid."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import (
+from tests.support.admission import validate
+from tests.support.builders import (
     CORE,
     make_managed_seed_set,
     make_object,
@@ -56,7 +56,7 @@ def annotated(name: str, value: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("subject", "refused"),
+    ("obj", "refused"),
     [
         pytest.param(seed_set(), set(), id="one that works"),
         pytest.param(
@@ -296,13 +296,13 @@ def annotated(name: str, value: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_one_set(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    assert judge("managedseedset.rules", subject).refused == refused
+def test_one_set(obj: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert validate("managedseedset.rules", obj).refused == refused
 
 
-def test_on_deletion_is_refused_by_name() -> None:
-    subject = seed_set(updateStrategy={"type": "OnDelete"})
-    assert "OnDelete is not supported" in judge("managedseedset.rules", subject).messages[0]
+def test_on_delete_is_rejected_by_name() -> None:
+    obj = seed_set(updateStrategy={"type": "OnDelete"})
+    assert "OnDelete is not supported" in validate("managedseedset.rules", obj).messages[0]
 
 
 def named(name: str, *, status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -310,7 +310,7 @@ def named(name: str, *, status: dict[str, Any] | None = None, **spec: Any) -> di
 
 
 @pytest.mark.parametrize(
-    ("subject", "refused", "warned"),
+    ("obj", "refused", "warned"),
     [
         pytest.param(named("crazy-botany"), False, False, id="the document's own example"),
         pytest.param(named("a" * 12), False, False, id="room for ordinals up to 99"),
@@ -334,28 +334,28 @@ def named(name: str, *, status: dict[str, Any] | None = None, **spec: Any) -> di
     ],
 )
 def test_replicas_have_names_that_shoots_can_have(
-    subject: dict[str, Any], refused: bool, warned: bool
+    obj: dict[str, Any], refused: bool, warned: bool
 ) -> None:
-    said = judge("managedseedset.rules", subject)
-    assert said.fields == ({"metadata.name"} if refused else set())
-    assert said.warned == ({"metadata.name"} if warned else set())
+    result = validate("managedseedset.rules", obj)
+    assert result.fields == ({"metadata.name"} if refused else set())
+    assert result.warned == ({"metadata.name"} if warned else set())
 
 
-def test_the_project_takes_its_part_of_the_name() -> None:
+def test_the_length_of_the_project_name_counts() -> None:
     project = make_object(CORE, "Project", "p", spec={"namespace": "garden"})
-    said = judge("managedseedset.rules", named("a" * 18), around=[project])
-    assert said.refused == set()
+    result = validate("managedseedset.rules", named("a" * 18), around=[project])
+    assert result.refused == set()
 
 
-def test_the_operators_rule_for_workers_holds_here_too() -> None:
+def test_the_configured_worker_rule_applies_to_templates() -> None:
     weaker = Options(admission=AdmissionOptions(worker_rule="system-components"))
     workers = [
         make_worker("big", "abc"),
         make_worker("small", "abc", maximum=1),
     ]
-    subject = of_shoot(provider={"workers": workers})
-    assert judge("managedseedset.rules", subject, options=weaker).refused == set()
-    assert judge("managedseedset.rules", subject).fields == {
+    obj = of_shoot(provider={"workers": workers})
+    assert validate("managedseedset.rules", obj, options=weaker).refused == set()
+    assert validate("managedseedset.rules", obj).fields == {
         f"{SHOOT}.spec.provider.workers[1].maximum"
     }
 
@@ -430,7 +430,7 @@ MULTI = {
     ],
 )
 def test_update(old: dict[str, Any], new: dict[str, Any], fields: set[str]) -> None:
-    assert judge("managedseedset.rules", new, old).fields == fields
+    assert validate("managedseedset.rules", new, old).fields == fields
 
 
 @pytest.mark.parametrize(
@@ -444,12 +444,12 @@ def test_update(old: dict[str, Any], new: dict[str, Any], fields: set[str]) -> N
         pytest.param({"maxSurge": 1, "maxUnavailable": None}, False, id="one more"),
     ],
 )
-def test_nobody_fills_in_a_surge_where_operators_are_strict(
+def test_templates_need_max_surge_if_validation_is_strict(
     changes: dict[str, Any], refused: bool
 ) -> None:
-    subject = of_shoot(provider={"workers": [merged(make_worker(), changes)]})
+    obj = of_shoot(provider={"workers": [merged(make_worker(), changes)]})
     strict = Options(admission=AdmissionOptions(strict_seeds=True))
     field = f"{SHOOT}.spec.provider.workers[0].maxUnavailable"
-    assert judge("managedseedset.rules", subject).refused == set()
-    said = judge("managedseedset.rules", subject, options=strict)
-    assert said.refused == ({(field, "Invalid")} if refused else set())
+    assert validate("managedseedset.rules", obj).refused == set()
+    result = validate("managedseedset.rules", obj, options=strict)
+    assert result.refused == ({(field, "Invalid")} if refused else set())

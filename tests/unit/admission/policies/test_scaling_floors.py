@@ -1,16 +1,17 @@
-"""Floors of open windows on Tortoises and autoscalers: from memory, never from the write."""
+"""Floors of open windows on Tortoises and autoscalers come from the cache, never from the write."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.admission import decide, make_request
-from tests.builders import make_object, merged
+from tests.support.admission import decide, make_request
+from tests.support.builders import make_object, merged
 from webhook.admission.decision import UserInfo
-from webhook.api import names, patches
-from webhook.domain.floors import Floors
+from webhook.api import names
 from webhook.domain.options import Options, ScalingOptions
+from webhook.domain.scaling.floors import Floors
+from webhook.kube import patches
 
 US = UserInfo(username="system:serviceaccount:espalier-system:espalier")
 OPTIONS = Options(user=US.username)
@@ -94,19 +95,19 @@ def test_without_an_open_window_a_tortoise_is_left_alone(around: list[dict[str, 
     assert _written("tortoise.floors", _tortoise(), None, around) == _tortoise()
 
 
-def test_when_the_window_has_closed_any_write_settles_what_is_owed() -> None:
+def test_after_the_window_any_write_restores_the_policy() -> None:
     raised = _written("tortoise.floors", _tortoise(), None, [OPEN])
     assert _written("tortoise.floors", raised, raised, [CLOSED]) == _tortoise()
 
 
-def test_the_old_manifest_sent_again_neither_strips_the_floor_nor_loses_the_note() -> None:
+def test_applying_the_old_manifest_again_keeps_floor_and_note() -> None:
     raised = _written("tortoise.floors", _tortoise(), None, [OPEN])
     again = _written("tortoise.floors", _tortoise(), raised, [OPEN])
     assert again["spec"] == raised["spec"]
     assert _written("tortoise.floors", again, again, []) == _tortoise()
 
 
-def test_a_recommender_of_somebody_else_stays() -> None:
+def test_an_unrelated_recommender_stays() -> None:
     theirs = {"name": "Other", "responsibleFor": ["Vertical"]}
     before = _tortoise(spec={"recommenders": [theirs]})
     raised = _written("tortoise.floors", before, None, [OPEN])
@@ -114,7 +115,7 @@ def test_a_recommender_of_somebody_else_stays() -> None:
     assert _written("tortoise.floors", raised, raised, []) == before
 
 
-def test_switching_a_tortoise_off_settles_at_once_but_keeps_the_record() -> None:
+def test_switching_a_tortoise_off_restores_at_once_but_keeps_the_record() -> None:
     raised = _written("tortoise.floors", _tortoise(), None, [OPEN])
     off = merged(raised, {"spec": {"updateMode": "Off"}})
     stored = _written("tortoise.floors", off, raised, [OPEN])
@@ -132,7 +133,7 @@ def test_the_effect_can_be_left_to_tortoise() -> None:
     assert untouched == _autoscaler()
 
 
-def test_constraints_are_put_back_into_a_whole_status() -> None:
+def test_constraints_are_restored_in_an_update_of_the_whole_status() -> None:
     erased = _tortoise(status={"tortoisePhase": "Working", "recommendations": {}})
     stored = _written("tortoise.constraints", erased, erased, [OPEN], subresource="status")
     assert stored["status"]["recommendations"]["constraints"] == {
@@ -181,7 +182,9 @@ AFTERMATH = {names.SCALING_AFTERMATH: '{"replicas": 50, "since": "2026-01-15T11:
         ),
     ],
 )
-def test_a_window_does_not_teach(around: list[dict[str, Any]], value: int, stored: int) -> None:
+def test_tortoise_does_not_learn_from_a_window(
+    around: list[dict[str, Any]], value: int, stored: int
+) -> None:
     old, new = _tortoise(status=_slots(3)), _tortoise(status=_slots(value))
     after = _written("tortoise.constraints", new, old, around, subresource="status")
     assert _value(after) == stored
@@ -195,7 +198,7 @@ def test_a_window_does_not_teach(around: list[dict[str, Any]], value: int, store
         pytest.param(_autoscaler(60, 80), (60, 80), id="what is above the floor stays"),
     ],
 )
-def test_an_autoscaler_keeps_the_floor_and_loses_it(
+def test_an_autoscaler_gets_the_floor_and_is_restored(
     before: dict[str, Any], bounds: tuple[int, int]
 ) -> None:
     raised = _written("autoscaler.floors", before, None, [_tortoise(), OPEN])
@@ -203,18 +206,18 @@ def test_an_autoscaler_keeps_the_floor_and_loses_it(
     assert _written("autoscaler.floors", raised, raised, [_tortoise()]) == before
 
 
-def test_what_tortoise_writes_back_changes_nothing() -> None:
+def test_writes_of_tortoise_keep_the_floor() -> None:
     raised = _written("autoscaler.floors", _autoscaler(), None, [_tortoise(), OPEN])
     copied = merged(raised, {"spec": {"minReplicas": 3, "maxReplicas": 20}})
     assert _written("autoscaler.floors", copied, raised, [_tortoise(), OPEN]) == raised
 
 
-def test_an_autoscaler_whose_tortoise_is_gone_is_settled() -> None:
+def test_an_autoscaler_whose_tortoise_is_gone_is_restored() -> None:
     raised = _written("autoscaler.floors", _autoscaler(), None, [_tortoise(), OPEN])
     assert _written("autoscaler.floors", raised, raised, [OPEN]) == _autoscaler()
 
 
-def test_an_autoscaler_of_nobody_is_left_alone() -> None:
+def test_an_autoscaler_without_a_tortoise_is_not_changed() -> None:
     assert _written("autoscaler.floors", _autoscaler(), None, [OPEN]) == _autoscaler()
 
 
@@ -223,7 +226,7 @@ def test_the_global_maximum_wins_with_a_warning() -> None:
     around = [_tortoise(), _scaling(replicas=150)]
     decision = decide("mutate", "autoscaler.floors", request, around, OPTIONS)
     assert decision.warnings == (
-        "spec.minReplicas: 150 replicas are scheduled, 100 are the most allowed",
+        "spec.minReplicas: 150 replicas are scheduled, at most 100 are allowed",
     )
 
 
@@ -239,7 +242,7 @@ def _meaning(floors: Floors) -> dict[str, Any]:
         pytest.param(UserInfo(username="jane"), 50, id="anybody else is not"),
     ],
 )
-def test_floors_named_in_a_write(user: UserInfo, minimum: int) -> None:
+def test_floors_in_the_annotation_of_a_write(user: UserInfo, minimum: int) -> None:
     around = [_tortoise(), OPEN]
     stored = _written("autoscaler.floors", _meaning(Floors(30)), None, around, user=user)
     assert stored["spec"]["minReplicas"] == minimum

@@ -1,11 +1,11 @@
-"""scheduledscaling.rules: a floor for a Tortoise, from when to when."""
+"""scheduledscaling.rules: the schedule and the floors of a ScheduledScaling are valid."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_object, merged
+from tests.support.admission import validate
+from tests.support.builders import make_object, merged
 
 STATIC = "spec.strategy.static"
 SCHEDULE = "spec.schedule"
@@ -48,7 +48,7 @@ def floors(*entries: tuple[str, dict[str, Any]], **static: Any) -> dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("subject", "refused"),
+    ("obj", "refused"),
     [
         pytest.param(scaling(), set(), id="the document's story"),
         pytest.param(at(startAt=None), set(), id="from creation on"),
@@ -108,9 +108,7 @@ def floors(*entries: tuple[str, dict[str, Any]], **static: Any) -> dict[str, Any
         pytest.param(
             cron(cron="0 0 9 * * *"), {(f"{SCHEDULE}.cron", "Invalid")}, id="with seconds"
         ),
-        pytest.param(
-            cron(duration=None), {(f"{SCHEDULE}.duration", "Required")}, id="nobody knows how long"
-        ),
+        pytest.param(cron(duration=None), {(f"{SCHEDULE}.duration", "Required")}, id="no duration"),
         pytest.param(cron(duration="1m"), set(), id="a minute"),
         pytest.param(cron(duration="59s"), {(f"{SCHEDULE}.duration", "Invalid")}, id="59 seconds"),
         pytest.param(cron(duration="24h"), set(), id="a day"),
@@ -173,21 +171,23 @@ def floors(*entries: tuple[str, dict[str, Any]], **static: Any) -> dict[str, Any
         ),
     ],
 )
-def test_rules(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    said = judge("scheduledscaling.rules", subject, around=[TORTOISE])
-    assert said.refused == refused
-    assert said.warned == set()
+def test_rules(obj: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    result = validate("scheduledscaling.rules", obj, around=[TORTOISE])
+    assert result.refused == refused
+    assert result.warned == set()
 
 
-def test_the_valid_spelling_is_named() -> None:
-    said = judge("scheduledscaling.rules", floors(("app", {"memory": "5GB"})), around=[TORTOISE])
-    assert "5G (powers of 1000) or 5Gi (powers of 1024)" in said.messages[0]
+def test_the_message_names_valid_quantities() -> None:
+    result = validate(
+        "scheduledscaling.rules", floors(("app", {"memory": "5GB"})), around=[TORTOISE]
+    )
+    assert "5G (powers of 1000) or 5Gi (powers of 1024)" in result.messages[0]
 
 
 def test_a_missing_tortoise_is_a_warning() -> None:
-    said = judge("scheduledscaling.rules", scaling())
-    assert (said.refused, said.warned) == (set(), {"spec.targetRefs.tortoiseName"})
-    assert judge("scheduledscaling.rules", scaling(), scaling()).messages == ()
+    result = validate("scheduledscaling.rules", scaling())
+    assert (result.refused, result.warned) == (set(), {"spec.targetRefs.tortoiseName"})
+    assert validate("scheduledscaling.rules", scaling(), scaling()).messages == ()
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,90 @@ def test_a_missing_tortoise_is_a_warning() -> None:
         pytest.param({"schedule": {"finishAt": "2027-01-02T00:00:00Z"}}, False, id="prolonged"),
     ],
 )
-def test_updates_are_judged_against_the_clock_only_where_the_schedule_changes(
+def test_updates_are_compared_with_the_present_time_only_if_the_schedule_changes(
     changes: dict[str, Any], refused: bool
 ) -> None:
     old = at(startAt="2024-01-01T00:00:00Z", finishAt="2024-01-05T00:00:00Z")
     new = merged(old, {"spec": changes})
-    said = judge("scheduledscaling.rules", new, old, around=[TORTOISE])
-    assert said.refused == ({(f"{SCHEDULE}.finishAt", "Invalid")} if refused else set())
+    result = validate("scheduledscaling.rules", new, old, around=[TORTOISE])
+    assert result.refused == ({(f"{SCHEDULE}.finishAt", "Invalid")} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        pytest.param({"cron": "* * * * *", "duration": "1m"}, "always overlap", id="every minute"),
+        pytest.param({"cron": "0 0 * * *", "duration": "24h"}, "always overlap", id="day by day"),
+        pytest.param({"cron": "0 0 * * 1-5", "duration": "24h"}, "", id="working days"),
+        pytest.param({"cron": "0 9 * * *", "duration": "23h55m"}, "", id="closed for 5 minutes"),
+        pytest.param(
+            {"cron": "0 9 * * *", "duration": "23h55m1s"}, "only 299s", id="closed for 299 seconds"
+        ),
+        pytest.param({"cron": "*/2 * * * *", "duration": "1m"}, "only 60s", id="on and off"),
+        pytest.param({"cron": "0 0 29 2 *"}, "", id="on leap days"),
+        pytest.param({"cron": "0 0 */3 2 1#5"}, "matches no day", id="never"),
+        pytest.param(
+            {"cron": "* * * * *", "duration": "1m", "startAt": "9999-12-31T23:59:59Z"},
+            "always overlap",
+            id="at the end of the calendar",
+        ),
+    ],
+)
+def test_what_a_recurring_schedule_does_not_do_is_a_warning(
+    schedule: dict[str, Any], message: str
+) -> None:
+    result = validate("scheduledscaling.rules", cron(**schedule), around=[TORTOISE])
+    assert result.refused == set()
+    assert result.warned == ({f"{SCHEDULE}.cron"} if message else set())
+    assert all(message in each for each in result.messages)
+
+
+def test_a_stored_schedule_is_not_warned_about_again() -> None:
+    old = cron(cron="* * * * *", duration="1m")
+    new = merged(old, {"spec": {"suspend": True}})
+    result = validate("scheduledscaling.rules", new, old, around=[TORTOISE])
+    assert (result.refused, result.messages) == (set(), ())
+
+
+def _containers(count: int) -> dict[str, Any]:
+    return floors(*((f"c{number}", {"cpu": "1"}) for number in range(count)))
+
+
+def _resources(count: int) -> dict[str, Any]:
+    return floors(("app", {f"example.org/r{number}": "1" for number in range(count)}))
+
+
+RESOURCES = f"{STATIC}.minAllocatedResources"
+
+
+@pytest.mark.parametrize(
+    ("obj", "refused"),
+    [
+        pytest.param(_containers(100), set(), id="100 containers"),
+        pytest.param(_containers(101), {(RESOURCES, "Invalid")}, id="101 containers"),
+        pytest.param(_resources(20), set(), id="20 resources"),
+        pytest.param(_resources(21), {(f"{RESOURCES}[0].resources", "Invalid")}, id="21 resources"),
+        pytest.param(
+            floors(("app", {"cpu": "1e" + "9" * 5000})), set(), id="an exponent of 5,000 digits"
+        ),
+        pytest.param(cron(duration="0h" * 98 + "1h"), set(), id="a duration of 198 characters"),
+        pytest.param(
+            cron(duration="0h" * 100 + "1h"),
+            {(f"{SCHEDULE}.duration", "Invalid")},
+            id="a duration of 202 characters",
+        ),
+        pytest.param(
+            at(finishAt=f"2026-02-05T00:00:00.{'0' * 200}Z"),
+            {(f"{SCHEDULE}.finishAt", "Invalid")},
+            id="an end of 221 characters",
+        ),
+    ],
+)
+def test_the_size_of_a_spec_is_bounded(obj: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert validate("scheduledscaling.rules", obj, around=[TORTOISE]).refused == refused
+
+
+def test_a_stored_object_with_more_floors_can_still_be_changed() -> None:
+    old = _containers(101)
+    new = merged(old, {"spec": {"suspend": True}})
+    assert validate("scheduledscaling.rules", new, old, around=[TORTOISE]).refused == set()

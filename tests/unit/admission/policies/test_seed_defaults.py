@@ -1,17 +1,17 @@
-"""seed.defaults: what a seed does unless somebody says otherwise, and its labels."""
+"""seed.defaults: default settings of a seed, and the labels that it is selected by."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import mutated
-from tests.builders import make_managed_seed, make_seed, make_seed_shoot, merged
+from tests.support.admission import mutate
+from tests.support.builders import make_managed_seed, make_seed, make_seed_shoot, merged
 from webhook.api import names
 
 
 def default(seed: dict[str, Any], *around: dict[str, Any]) -> dict[str, Any]:
-    result, _ = mutated("seed.defaults", seed, around=around)
-    again, _ = mutated("seed.defaults", result, around=around)
+    result, _ = mutate("seed.defaults", seed, around=around)
+    again, _ = mutate("seed.defaults", result, around=around)
     assert again == result
     return result
 
@@ -30,7 +30,7 @@ def test_settings_and_families() -> None:
     assert spec["networks"]["ipFamilies"] == ["IPv4"]
 
 
-def test_what_somebody_chose_stays() -> None:
+def test_set_fields_stay() -> None:
     settings = {
         "scheduling": {"visible": False},
         "verticalPodAutoscaler": {"enabled": False},
@@ -71,7 +71,7 @@ NAME = names.SEED_NAME_PREFIX
         ),
     ],
 )
-def test_labels_name_the_seeds_it_belongs_to(
+def test_labels_have_the_names_of_the_seeds(
     labels: dict[str, str], around: list[dict[str, Any]], expected: dict[str, str]
 ) -> None:
     result = default(make_seed(metadata={"labels": labels}), *around)["metadata"]["labels"]

@@ -1,11 +1,11 @@
-"""seed.deletion and managedseed.deletion: a seed with shoots on it cannot be deleted."""
+"""seed.deletion and managedseed.deletion: a seed with shoots cannot be deleted."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_managed_seed, make_seed, make_shoot
+from tests.support.admission import validate
+from tests.support.builders import make_managed_seed, make_seed, make_shoot
 
 
 def on(wanted: str | None, actual: str | None, name: str = "a") -> dict[str, Any]:
@@ -22,7 +22,7 @@ SUBJECTS = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "subject"), SUBJECTS)
+@pytest.mark.parametrize(("policy", "obj"), SUBJECTS)
 @pytest.mark.parametrize(
     ("shoots", "refused"),
     [
@@ -35,18 +35,18 @@ SUBJECTS = [
     ],
 )
 def test_deletion(
-    policy: str, subject: dict[str, Any], shoots: list[dict[str, Any]], refused: bool
+    policy: str, obj: dict[str, Any], shoots: list[dict[str, Any]], refused: bool
 ) -> None:
-    said = judge(policy, old=subject, around=shoots)
-    assert said.refused == ({("", "Denied")} if refused else set())
+    result = validate(policy, old=obj, around=shoots)
+    assert result.refused == ({("", "Denied")} if refused else set())
 
 
-def test_the_message_counts_them_and_names_the_first_five() -> None:
+def test_the_message_has_the_number_and_the_first_five_names() -> None:
     shoots = [on("seed", "seed", name) for name in "gfedcba"]
-    message = judge("seed.deletion", old=make_seed("seed"), around=shoots).messages[0]
+    message = validate("seed.deletion", old=make_seed("seed"), around=shoots).messages[0]
     assert "7 shoots (garden-dev/a, garden-dev/b, garden-dev/c, garden-dev/d, garden-dev/e" in (
         message
     )
     assert "and 2 more" in message
-    one = judge("seed.deletion", old=make_seed("seed"), around=shoots[:1]).messages[0]
+    one = validate("seed.deletion", old=make_seed("seed"), around=shoots[:1]).messages[0]
     assert "1 shoot (garden-dev/g)" in one

@@ -1,11 +1,11 @@
-"""seed.spec: a seed that can work, and keeps what it was built with."""
+"""seed.spec: the spec of a seed is valid, and immutable fields stay."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import CREDENTIALS, make_object, make_seed, make_shoot, merged
+from tests.support.admission import validate
+from tests.support.builders import CREDENTIALS, make_object, make_seed, make_shoot, merged
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
 
@@ -34,10 +34,10 @@ def nets(**networks: Any) -> dict[str, Any]:
     [
         pytest.param("local", "local", False, id="of the same provider"),
         pytest.param("aws", "local", True, id="of another provider"),
-        pytest.param("local", "", False, id="that nobody knows"),
+        pytest.param("local", "", False, id="without a provider"),
     ],
 )
-def test_backups_are_written_with_an_identity(provider: str, known_to: str, refused: bool) -> None:
+def test_backups_with_a_workload_identity(provider: str, known_to: str, refused: bool) -> None:
     reference = {"apiVersion": IDENTITY, "kind": "WorkloadIdentity", "namespace": "garden"}
     backup = {"provider": provider, "region": "r", "credentialsRef": {**reference, "name": "me"}}
     identity = make_object(
@@ -45,8 +45,8 @@ def test_backups_are_written_with_an_identity(provider: str, known_to: str, refu
         spec={"targetSystem": {"type": known_to}},
     )
     around = [identity] if known_to else []
-    said = judge("seed.spec", seed(spec(backup=backup)), around=around)
-    assert said.refused == ({("spec.backup.credentialsRef", "Denied")} if refused else set())
+    result = validate("seed.spec", seed(spec(backup=backup)), around=around)
+    assert result.refused == ({("spec.backup.credentialsRef", "Denied")} if refused else set())
 
 
 DUAL = {"ipFamilies": ["IPv4", "IPv6"]}
@@ -234,7 +234,7 @@ SIX = {
     ],
 )
 def test_one_seed(changes: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    assert judge("seed.spec", seed(changes)).refused == refused
+    assert validate("seed.spec", seed(changes)).refused == refused
 
 
 @pytest.mark.parametrize(
@@ -264,10 +264,12 @@ def test_one_seed(changes: dict[str, Any], refused: set[tuple[str, str]]) -> Non
         ),
     ],
 )
-def test_what_is_missing_is_a_warning_unless_strict(changes: dict[str, Any], field: str) -> None:
+def test_a_missing_field_is_a_warning_unless_validation_is_strict(
+    changes: dict[str, Any], field: str
+) -> None:
     lenient, strict = (
-        judge("seed.spec", seed(changes)),
-        judge("seed.spec", seed(changes), options=STRICT),
+        validate("seed.spec", seed(changes)),
+        validate("seed.spec", seed(changes), options=STRICT),
     )
     assert (lenient.refused, lenient.warned) == (set(), {field})
     assert (strict.refused, strict.warned) == ({(field, "Required")}, set())
@@ -288,7 +290,7 @@ def test_what_is_missing_is_a_warning_unless_strict(changes: dict[str, Any], fie
         pytest.param({"kind": "WorkloadIdentity"}, {""}, id="an identity of another group"),
     ],
 )
-def test_parts_of_references_where_operators_are_strict(
+def test_parts_of_references_if_validation_is_strict(
     changes: dict[str, Any], fields: set[str]
 ) -> None:
     reference = merged(CREDENTIALS, changes)
@@ -303,19 +305,19 @@ def test_parts_of_references_where_operators_are_strict(
     for part in ("provider", "internal"):
         del bare["spec"]["dns"][part]["credentialsRef"]
     found = merged(bare, written)
-    assert judge("seed.spec", found).refused == set()
+    assert validate("seed.spec", found).refused == set()
     holders = ("spec.backup", "spec.dns.provider", "spec.dns.internal")
     wanted = {f"{each}.credentialsRef{field}" for each in holders for field in fields}
-    assert judge("seed.spec", found, options=STRICT).fields == wanted
+    assert validate("seed.spec", found, options=STRICT).fields == wanted
 
 
 def test_an_internal_domain_without_credentials_lacks_every_part_of_them() -> None:
-    said = judge(
+    result = validate(
         "seed.spec", seed(spec(dns={"internal": {"credentialsRef": None}})), options=STRICT
     )
     base = "spec.dns.internal.credentialsRef"
     parts = ("", ".apiVersion", ".kind", ".name", ".namespace")
-    assert said.fields == {f"{base}{part}" for part in parts}
+    assert result.fields == {f"{base}{part}" for part in parts}
 
 
 BACKUP = spec(backup={"provider": "local", "region": "r", "credentialsRef": {"name": "c"}})
@@ -359,10 +361,8 @@ HOSTED = make_shoot(spec={"seedName": "seed", "dns": {"domain": "s.p.a.example.o
         pytest.param({}, spec(provider={"type": "aws"}), set(), id="provider type"),
     ],
 )
-def test_what_a_seed_was_built_with_stays(
-    old: dict[str, Any], new: dict[str, Any], refused: set[str]
-) -> None:
-    assert judge("seed.spec", seed(new), seed(old)).fields == refused
+def test_immutable_fields(old: dict[str, Any], new: dict[str, Any], refused: set[str]) -> None:
+    assert validate("seed.spec", seed(new), seed(old)).fields == refused
 
 
 @pytest.mark.parametrize(
@@ -389,27 +389,27 @@ def test_what_a_seed_was_built_with_stays(
         pytest.param({}, spec(dns={"internal": None}), set(), id="the internal domain removed"),
     ],
 )
-def test_domains_stay_under_shoots(
+def test_domains_in_use_stay(
     old: dict[str, Any], new: dict[str, Any], refused: set[tuple[str, str]]
 ) -> None:
-    assert judge("seed.spec", seed(new), seed(old), around=[HOSTED]).refused == refused
+    assert validate("seed.spec", seed(new), seed(old), around=[HOSTED]).refused == refused
 
 
-def test_on_an_empty_seed_domains_may_change() -> None:
+def test_domains_of_an_empty_seed_can_change() -> None:
     new = seed(spec(dns={"internal": {"domain": "other.org"}}))
-    assert judge("seed.spec", new, seed()).refused == set()
+    assert validate("seed.spec", new, seed()).refused == set()
 
 
-def test_an_operation_waits_for_the_one_before() -> None:
+def test_a_pending_operation_cannot_be_replaced() -> None:
     first = seed({"metadata": {"annotations": {names.OPERATION: "reconcile"}}})
     second = seed({"metadata": {"annotations": {names.OPERATION: "renew-kubeconfig"}}})
-    assert judge("seed.spec", second, first).refused == {(OPERATION, "Forbidden")}
-    assert judge("seed.spec", first, first).refused == set()
-    assert judge("seed.spec", seed(), first).refused == set()
+    assert validate("seed.spec", second, first).refused == {(OPERATION, "Forbidden")}
+    assert validate("seed.spec", first, first).refused == set()
+    assert validate("seed.spec", seed(), first).refused == set()
 
 
-def test_a_self_hosted_seed_says_so_for_ever() -> None:
+def test_the_label_of_a_self_hosted_seed_stays() -> None:
     label = {"metadata": {"labels": {names.SELF_HOSTED_SHOOT: "true"}}}
     field = f"metadata.labels[{names.SELF_HOSTED_SHOOT}]"
-    assert judge("seed.spec", seed(), seed(label)).refused == {(field, "Denied")}
-    assert judge("seed.spec", seed(label), seed(label)).refused == set()
+    assert validate("seed.spec", seed(), seed(label)).refused == {(field, "Denied")}
+    assert validate("seed.spec", seed(label), seed(label)).refused == set()

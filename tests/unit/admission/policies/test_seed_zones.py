@@ -1,11 +1,11 @@
-"""seed.zones: which seeds may call themselves multi-zonal, and that there is no way back."""
+"""seed.zones: which seeds may be labelled multi-zonal; multi-zonal seeds stay multi-zonal."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge, mutated
-from tests.builders import (
+from tests.support.admission import mutate, validate
+from tests.support.builders import (
     make_managed_seed,
     make_seed,
     make_seed_shoot,
@@ -44,9 +44,9 @@ def managed(zones: str = "abc", label: str | None = None) -> dict[str, Any]:
             None, [managed(), make_seed_shoot(zones="ab")], None, None, id="a shoot of 2 zones"
         ),
         pytest.param(
-            "false", [managed(), make_seed_shoot(zones="abc")], None, "false", id="one that says no"
+            "false", [managed(), make_seed_shoot(zones="abc")], None, "false", id="labelled false"
         ),
-        pytest.param(None, [], None, None, id="a seed that nobody manages"),
+        pytest.param(None, [], None, None, id="a seed without a ManagedSeed"),
         pytest.param(None, [managed()], None, None, id="a shoot that is missing"),
         pytest.param(
             None,
@@ -57,10 +57,10 @@ def managed(zones: str = "abc", label: str | None = None) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_label_is_set_where_it_is_true(
+def test_the_label_is_set_on_multi_zonal_seeds(
     given: str | None, around: list[dict[str, Any]], options: Options | None, expected: str | None
 ) -> None:
-    result, _ = mutated("seed.zones", seed(label=given), around=around, options=options)
+    result, _ = mutate("seed.zones", seed(label=given), around=around, options=options)
     assert result["metadata"]["labels"].get(names.MULTI_ZONAL) == expected
 
 
@@ -80,8 +80,8 @@ def test_the_label_needs_a_shoot_with_three_zones(
     label: str | None, around: list[dict[str, Any]], refused: bool
 ) -> None:
     for old in (None, seed(label="false")):
-        said = judge("seed.zones", seed(label=label), old, around=around)
-        assert said.refused == ({(LABEL, "Forbidden")} if refused else set())
+        result = validate("seed.zones", seed(label=label), old, around=around)
+        assert result.refused == ({(LABEL, "Forbidden")} if refused else set())
 
 
 @pytest.mark.parametrize(
@@ -94,30 +94,30 @@ def test_the_label_needs_a_shoot_with_three_zones(
         pytest.param(("ab", "false"), ("ab", "true"), True, id="relabelled"),
     ],
 )
-def test_an_old_label_on_too_few_zones_is_only_pointed_at(
+def test_a_stored_label_on_too_few_zones_is_a_warning(
     old: tuple[str, str | None], new: tuple[str, str | None], refused: bool
 ) -> None:
     shoot = make_seed_shoot(zones="ab")
-    said = judge("seed.zones", seed(*new), seed(*old), around=[managed(), shoot])
-    assert (said.fields, said.warned) == (({LABEL}, set()) if refused else (set(), {LABEL}))
-    said = judge("seed.zones", managed(*new), managed(*old), around=[shoot])
+    result = validate("seed.zones", seed(*new), seed(*old), around=[managed(), shoot])
+    assert (result.fields, result.warned) == (({LABEL}, set()) if refused else (set(), {LABEL}))
+    result = validate("seed.zones", managed(*new), managed(*old), around=[shoot])
     field = {f"{TEMPLATE}.{LABEL}"}
-    assert (said.fields, said.warned) == ((field, set()) if refused else (set(), field))
+    assert (result.fields, result.warned) == ((field, set()) if refused else (set(), field))
 
 
-def test_another_shoot_is_another_matter() -> None:
+def test_a_stored_label_is_rejected_for_another_shoot() -> None:
     old = make_managed_seed(
         shoot={"name": "other"}, template=make_seed_template(zones="ab", metadata=labelled("true"))
     )
     shoot = make_seed_shoot(zones="ab")
-    said = judge("seed.zones", managed("ab", "true"), old, around=[shoot])
-    assert said.fields == {f"{TEMPLATE}.{LABEL}"}
+    result = validate("seed.zones", managed("ab", "true"), old, around=[shoot])
+    assert result.fields == {f"{TEMPLATE}.{LABEL}"}
 
 
 def test_zones_of_all_pools_count() -> None:
     pools = [make_worker("a", "a"), make_worker("b", "b"), make_worker("c", "cb")]
     shoot = make_seed_shoot(provider={"workers": pools})
-    assert judge("seed.zones", seed(label="true"), around=[managed(), shoot]).refused == set()
+    assert validate("seed.zones", seed(label="true"), around=[managed(), shoot]).refused == set()
 
 
 @pytest.mark.parametrize("hosts", [False, True], ids=["without shoots", "with shoots"])
@@ -131,16 +131,18 @@ def test_zones_of_all_pools_count() -> None:
         pytest.param(("abc", None), ("ab", None), {ZONES}, id="too few zones left"),
         pytest.param(("abc", "true"), ("ab", "false"), {LABEL, ZONES}, id="both"),
         pytest.param(("abc", "false"), ("abc", None), set(), id="becoming multi-zonal"),
-        pytest.param(("ab", "true"), ("ab", None), set(), id="never was, whatever it said"),
+        pytest.param(
+            ("ab", "true"), ("ab", None), set(), id="too few zones, whatever the label was"
+        ),
         pytest.param(("abc", "false"), ("abc", "false"), set(), id="never was, and is not"),
     ],
 )
-def test_there_is_no_way_back(
+def test_multi_zonal_seeds_stay_multi_zonal(
     old: tuple[str, str | None], new: tuple[str, str | None], fields: set[str], hosts: bool
 ) -> None:
     around = [make_shoot(spec={"seedName": "seed"})] if hosts else []
-    said = judge("seed.zones", seed(*new), seed(*old), around=around)
-    assert said.refused == {(field, "Forbidden") for field in fields}
+    result = validate("seed.zones", seed(*new), seed(*old), around=around)
+    assert result.refused == {(field, "Forbidden") for field in fields}
 
 
 @pytest.mark.parametrize(
@@ -153,21 +155,21 @@ def test_there_is_no_way_back(
         pytest.param("ab", "ba", True, False, id="reordered"),
     ],
 )
-def test_zones_in_use_cannot_go(old: str, new: str, hosts: bool, refused: bool) -> None:
+def test_zones_in_use_cannot_be_removed(old: str, new: str, hosts: bool, refused: bool) -> None:
     around = [make_shoot(status={"seedName": "seed"})] if hosts else []
-    said = judge("seed.zones", seed(new), seed(old), around=around)
-    assert said.refused == ({(ZONES, "Forbidden")} if refused else set())
+    result = validate("seed.zones", seed(new), seed(old), around=around)
+    assert result.refused == ({(ZONES, "Forbidden")} if refused else set())
 
 
 @pytest.mark.parametrize(
     ("zones", "label", "refused"),
     [("abc", "true", False), ("ab", "true", True), ("ab", None, False)],
 )
-def test_the_template_of_a_managed_seed_is_held_to_the_label_too(
+def test_the_label_of_a_template_is_validated_too(
     zones: str, label: str | None, refused: bool
 ) -> None:
-    said = judge("seed.zones", managed(zones, label), around=[make_seed_shoot(zones=zones)])
-    assert said.refused == ({(f"{TEMPLATE}.{LABEL}", "Forbidden")} if refused else set())
+    result = validate("seed.zones", managed(zones, label), around=[make_seed_shoot(zones=zones)])
+    assert result.refused == ({(f"{TEMPLATE}.{LABEL}", "Forbidden")} if refused else set())
 
 
 @pytest.mark.parametrize(
@@ -178,17 +180,19 @@ def test_the_template_of_a_managed_seed_is_held_to_the_label_too(
         pytest.param(("ab", None), ("abc", None), set(), id="becoming multi-zonal"),
     ],
 )
-def test_nor_is_there_a_way_back_for_the_template(
+def test_multi_zonal_templates_stay_multi_zonal(
     old: tuple[str, str | None], new: tuple[str, str | None], fields: set[str]
 ) -> None:
-    said = judge("seed.zones", managed(*new), managed(*old), around=[make_seed_shoot(zones="abc")])
-    assert said.refused == {(field, "Forbidden") for field in fields}
+    result = validate(
+        "seed.zones", managed(*new), managed(*old), around=[make_seed_shoot(zones="abc")]
+    )
+    assert result.refused == {(field, "Forbidden") for field in fields}
 
 
-def test_the_other_variants_template_too() -> None:
+def test_the_template_in_a_gardenlet_too() -> None:
     template = make_seed_template(zones="ab", metadata=labelled("true"))
-    subject = make_managed_seed(gardenlet=None, seedTemplate=template)
-    said = judge("seed.zones", subject, around=[make_seed_shoot(zones="ab")])
-    assert said.fields == {f"spec.seedTemplate.{LABEL}"}
+    obj = make_managed_seed(gardenlet=None, seedTemplate=template)
+    result = validate("seed.zones", obj, around=[make_seed_shoot(zones="ab")])
+    assert result.fields == {f"spec.seedTemplate.{LABEL}"}
     bare = make_managed_seed(gardenlet=None)
-    assert judge("seed.zones", bare).refused == set()
+    assert validate("seed.zones", bare).refused == set()

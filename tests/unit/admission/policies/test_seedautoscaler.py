@@ -1,11 +1,11 @@
-"""seedautoscaler.defaults and .rules: bounds and metrics by which a set of seeds can be scaled."""
+"""seedautoscaler.defaults and seedautoscaler.rules: defaults and validation of SeedAutoscalers."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge, mutated
-from tests.builders import make_managed_seed_set, make_object, merged
+from tests.support.admission import mutate, validate
+from tests.support.builders import make_managed_seed_set, make_object, merged
 
 TARGET = "spec.metrics[0].resource.target"
 
@@ -35,7 +35,7 @@ def behaving(**rules: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("subject", "refused"),
+    ("obj", "refused"),
     [
         pytest.param(autoscaler(), set(), id="the document's example"),
         pytest.param(autoscaler(version="v1alpha1"), set(), id="in the document's version"),
@@ -111,7 +111,7 @@ def behaving(**rules: Any) -> dict[str, Any]:
         pytest.param(
             autoscaler(metrics=[metric(type="AverageValue", averageValue="5GB")]),
             {(f"{TARGET}.averageValue", "Invalid")},
-            id="an average that is no quantity",
+            id="an average that is not a quantity",
         ),
         pytest.param(
             autoscaler(
@@ -187,22 +187,22 @@ def behaving(**rules: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_rules(subject: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    said = judge("seedautoscaler.rules", subject, around=[make_managed_seed_set()])
-    assert said.refused == refused
+def test_rules(obj: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    result = validate("seedautoscaler.rules", obj, around=[make_managed_seed_set()])
+    assert result.refused == refused
 
 
 def test_a_set_has_one_autoscaler() -> None:
     around = [make_managed_seed_set(), autoscaler("first")]
-    said = judge("seedautoscaler.rules", autoscaler("second"), around=around)
-    assert said.refused == {("spec.scaleTargetRef.name", "Invalid")}
-    assert "already scaled by SeedAutoscaler garden/first" in said.messages[0]
-    assert judge("seedautoscaler.rules", autoscaler("first"), around=around).refused == set()
+    result = validate("seedautoscaler.rules", autoscaler("second"), around=around)
+    assert result.refused == {("spec.scaleTargetRef.name", "Invalid")}
+    assert "already scaled by SeedAutoscaler garden/first" in result.messages[0]
+    assert validate("seedautoscaler.rules", autoscaler("first"), around=around).refused == set()
 
 
 def test_defaults() -> None:
     bare = autoscaler(minReplicas=None)
-    result, _ = mutated("seedautoscaler.defaults", bare)
+    result, _ = mutate("seedautoscaler.defaults", bare)
     assert (result["spec"]["minReplicas"], result["spec"]["mode"]) == (1, "Auto")
     chosen = autoscaler(minReplicas=3, mode="Recommend")
-    assert mutated("seedautoscaler.defaults", chosen)[0] == chosen
+    assert mutate("seedautoscaler.defaults", chosen)[0] == chosen

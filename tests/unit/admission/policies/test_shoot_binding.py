@@ -1,11 +1,11 @@
-"""shoot.binding: shoots change their seeds as they do under Gardener, and not much meanwhile."""
+"""shoot.binding: changes of spec.seedName as Gardener allows them."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import JANE, decide, judge, make_request
-from tests.builders import make_seed, make_shoot, merged
+from tests.support.admission import JANE, decide, make_request, validate
+from tests.support.builders import make_seed, make_shoot, merged
 from webhook.admission.decision import UserInfo
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
@@ -32,12 +32,12 @@ def shoot(on: str = "", **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("user", "subresource", "refused"),
     [
-        pytest.param(JANE, "", True, id="somebody, on the shoot itself"),
-        pytest.param(JANE, "binding", False, id="somebody, through the binding"),
+        pytest.param(JANE, "", True, id="a user, on the shoot itself"),
+        pytest.param(JANE, "binding", False, id="a user, through the binding"),
         pytest.param(US, "", False, id="our own scheduler, where there is no binding"),
     ],
 )
-def test_where_a_seed_is_written(
+def test_the_seed_changes_through_the_binding_only(
     before: str, user: UserInfo, subresource: str, refused: bool
 ) -> None:
     request = make_request(shoot("new"), shoot(before), user=user, subresource=subresource)
@@ -63,30 +63,32 @@ def test_where_a_seed_is_written(
         ),
     ],
 )
-def test_seeds_to_move_between(old: dict[str, Any], new: dict[str, Any], refused: bool) -> None:
+def test_requirements_on_both_seeds_of_a_migration(
+    old: dict[str, Any], new: dict[str, Any], refused: bool
+) -> None:
     around = [seed("old", **old), seed("new", **new)]
-    said = judge(
+    result = validate(
         *("shoot.binding", shoot("new"), shoot("old")),
         around=around,
         options=ON,
         subresource="binding",
     )
-    assert said.refused == ({(FIELD, "Denied")} if refused else set())
+    assert result.refused == ({(FIELD, "Denied")} if refused else set())
 
 
 @pytest.mark.parametrize(
     ("before", "refused"),
     [pytest.param("", set(), id="placed"), pytest.param("old", {FIELD}, id="moved")],
 )
-def test_nothing_else_changes_with_a_move(before: str, refused: set[str]) -> None:
+def test_no_other_field_changes_with_the_seed(before: str, refused: set[str]) -> None:
     new = shoot("new", spec={"hibernation": {"schedules": []}})
-    said = judge(
+    result = validate(
         *("shoot.binding", new, shoot(before)),
         around=[seed("old"), seed("new")],
         options=ON,
         subresource="binding",
     )
-    assert said.fields == refused
+    assert result.fields == refused
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_nothing_else_changes_with_a_move(before: str, refused: set[str]) -> Non
     [
         pytest.param({}, False, id="new"),
         pytest.param({"seedName": "old"}, False, id="settled"),
-        pytest.param({"seedName": "other"}, False, id="nobody has acted on it yet"),
+        pytest.param({"seedName": "other"}, False, id="no operation yet"),
         pytest.param(
             {"seedName": "other", "lastOperation": {"type": "Create"}}, True, id="not arrived yet"
         ),
@@ -108,14 +110,14 @@ def test_nothing_else_changes_with_a_move(before: str, refused: set[str]) -> Non
         ),
     ],
 )
-def test_a_shoot_on_its_way_keeps_its_spec(status: dict[str, Any], frozen: bool) -> None:
+def test_the_spec_is_immutable_during_a_migration(status: dict[str, Any], frozen: bool) -> None:
     old = shoot("old", status=status)
     around = [seed("old")]
     changed = merged(old, {"spec": {"purpose": "testing"}})
-    said = judge("shoot.binding", changed, old, around=around, options=ON)
-    assert said.fields == ({"spec"} if frozen else set())
+    result = validate("shoot.binding", changed, old, around=around, options=ON)
+    assert result.fields == ({"spec"} if frozen else set())
     labelled = merged(old, {"metadata": {"labels": {"a": "b"}}})
-    assert judge("shoot.binding", labelled, old, around=around, options=ON).refused == set()
+    assert validate("shoot.binding", labelled, old, around=around, options=ON).refused == set()
 
 
 @pytest.mark.parametrize(
@@ -133,11 +135,13 @@ def test_a_shoot_on_its_way_keeps_its_spec(status: dict[str, Any], frozen: bool)
         ),
     ],
 )
-def test_a_shoot_whose_seed_goes_can_only_go_too(change: dict[str, Any], refused: set[str]) -> None:
+def test_a_shoot_on_a_deleting_seed_can_only_be_deleted(
+    change: dict[str, Any], refused: set[str]
+) -> None:
     old, new = shoot("old"), merged(shoot("old"), change)
     going = [merged(seed("old"), GOING)]
-    assert judge("shoot.binding", new, old, around=going, options=ON).fields == refused
-    assert judge("shoot.binding", new, old, around=[seed("old")], options=ON).refused == set()
+    assert validate("shoot.binding", new, old, around=going, options=ON).fields == refused
+    assert validate("shoot.binding", new, old, around=[seed("old")], options=ON).refused == set()
 
 
 ZONAL = {"spec": {"controlPlane": {"highAvailability": {"failureTolerance": {"type": "zone"}}}}}
@@ -147,29 +151,29 @@ ZONE_FIELD = "spec.controlPlane.highAvailability.failureTolerance.type"
 
 
 @pytest.mark.parametrize(
-    ("zones", "wish", "refused"),
+    ("zones", "spec", "refused"),
     [
         pytest.param(MANY, ZONAL, False, id="a seed with three zones"),
         pytest.param(FEW, ZONAL, True, id="a seed with two"),
-        pytest.param(FEW, {}, False, id="a seed with two, and no wish"),
+        pytest.param(FEW, {}, False, id="a seed with two, no high availability"),
         pytest.param(
             FEW,
             {**ZONAL, "metadata": {"annotations": {names.EFFECTIVE_FAILURE_DOMAIN: "single-zone"}}},
             False,
-            id="a seed with two, and a wish that was weakened",
+            id="a seed with two, weakened by ScheduleAnyway",
         ),
     ],
 )
-def test_a_shoot_stays_only_where_its_wish_can_be_met(
-    zones: dict[str, Any], wish: dict[str, Any], refused: bool
+def test_multi_zone_needs_a_multi_zonal_seed(
+    zones: dict[str, Any], spec: dict[str, Any], refused: bool
 ) -> None:
-    said = judge(
-        *("shoot.binding", shoot("old", **wish), shoot("old")),
+    result = validate(
+        *("shoot.binding", shoot("old", **spec), shoot("old")),
         around=[seed("old", **zones)],
         options=ON,
     )
-    assert said.fields == ({ZONE_FIELD} if refused else set())
+    assert result.fields == ({ZONE_FIELD} if refused else set())
 
 
-def test_it_is_off_unless_the_operator_wants_it() -> None:
-    assert judge("shoot.binding", shoot("new"), shoot("old")).refused == set()
+def test_it_is_off_by_default() -> None:
+    assert validate("shoot.binding", shoot("new"), shoot("old")).refused == set()

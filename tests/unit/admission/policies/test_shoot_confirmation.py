@@ -1,11 +1,11 @@
-"""shoot.confirmation: a shoot is deleted only by somebody who said so."""
+"""shoot.confirmation: a shoot is deleted only if its deletion is confirmed."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_shoot
+from tests.support.admission import validate
+from tests.support.builders import make_shoot
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
 
@@ -26,14 +26,14 @@ def shoot(**annotations: str) -> dict[str, Any]:
     ],
 )
 def test_deletion(annotations: dict[str, str], confirmed: bool) -> None:
-    said = judge("shoot.confirmation", old=shoot(**annotations), options=STRICT)
-    assert said.refused == (set() if confirmed else {(FIELD, "Denied")})
+    result = validate("shoot.confirmation", old=shoot(**annotations), options=STRICT)
+    assert result.refused == (set() if confirmed else {(FIELD, "Denied")})
 
 
-def test_it_warns_unless_the_operator_wants_more() -> None:
-    said = judge("shoot.confirmation", old=shoot())
-    assert (said.refused, said.warned) == (set(), {FIELD})
+def test_it_warns_by_default() -> None:
+    result = validate("shoot.confirmation", old=shoot())
+    assert (result.refused, result.warned) == (set(), {FIELD})
     assert (
         f"kubectl annotate shoot shoot -n garden-dev {names.DELETION_CONFIRMATION}=true"
-        in (said.messages[0])
+        in (result.messages[0])
     )

@@ -1,11 +1,11 @@
-"""shoot.defaults: what a shoot gets unless somebody says otherwise, and images on maintenance."""
+"""shoot.defaults: default fields of a shoot, and new machine images on maintenance."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import mutated
-from tests.builders import make_cloud_profile, make_shoot, make_worker, merged
+from tests.support.admission import mutate
+from tests.support.builders import make_cloud_profile, make_shoot, make_worker, merged
 from webhook.api import names
 
 IMAGES: list[dict[str, Any]] = [
@@ -34,9 +34,9 @@ def profile(**changes: Any) -> dict[str, Any]:
 def default(
     shoot: dict[str, Any], old: dict[str, Any] | None = None, **changes: Any
 ) -> dict[str, Any]:
-    result, warnings = mutated("shoot.defaults", shoot, old, around=[profile(**changes)])
+    result, warnings = mutate("shoot.defaults", shoot, old, around=[profile(**changes)])
     assert warnings == ()
-    again, _ = mutated("shoot.defaults", result, old, around=[profile(**changes)])
+    again, _ = mutate("shoot.defaults", result, old, around=[profile(**changes)])
     assert again == result
     return result
 
@@ -45,7 +45,7 @@ def machine(result: dict[str, Any]) -> Any:
     return result["spec"]["provider"]["workers"][0]["machine"]
 
 
-def test_what_is_absent_is_filled() -> None:
+def test_absent_fields_are_set() -> None:
     spec = default(make_shoot())["spec"]
     assert (spec["purpose"], spec["schedulerName"]) == ("evaluation", "default-scheduler")
     assert "tolerations" not in spec
@@ -55,12 +55,12 @@ def test_what_is_absent_is_filled() -> None:
     assert worker["updateStrategy"] == "AutoRollingUpdate"
 
 
-def test_system_components_without_a_word_stay_forbidden() -> None:
+def test_empty_system_components_stay_forbidden() -> None:
     worker = default(make_shoot(workers=[make_worker(systemComponents={})]))["spec"]["provider"]
     assert worker["workers"][0]["systemComponents"] == {}
 
 
-def test_what_somebody_chose_stays() -> None:
+def test_set_fields_stay() -> None:
     worker = make_worker(
         maxSurge=0,
         maxUnavailable=1,
@@ -90,7 +90,7 @@ def test_what_somebody_chose_stays() -> None:
         ),
     ],
 )
-def test_the_gardens_shoots_tolerate_protected_seeds(
+def test_shoots_of_the_garden_tolerate_protected_seeds(
     namespace: str, given: Any, expected: Any
 ) -> None:
     shoot = make_shoot(namespace=namespace, spec={"tolerations": given} if given else {})
@@ -133,7 +133,7 @@ def test_a_pool_gets_an_image(given: dict[str, Any], expected: dict[str, str]) -
 @pytest.mark.parametrize(
     ("kind", "expected"), [("small", "amd64"), ("arm", "arm64"), ("unknown", "amd64")]
 )
-def test_the_architecture_is_the_machine_types(kind: str, expected: str) -> None:
+def test_the_architecture_is_that_of_the_machine_type(kind: str, expected: str) -> None:
     worker = make_worker() | {"machine": {"type": kind}}
     assert machine(default(make_shoot(workers=[worker])))["architecture"] == expected
 
@@ -148,7 +148,7 @@ def test_an_old_pool_keeps_its_image() -> None:
     assert workers[1]["machine"]["image"] == {"name": "linux", "version": "2.10.0"}
 
 
-def test_only_deprecated_versions_are_better_than_none() -> None:
+def test_a_deprecated_version_is_used_if_there_is_no_other() -> None:
     images = [{"name": "linux", "versions": [{"version": "1.0.0", "classification": "deprecated"}]}]
     worker = make_worker() | {"machine": {"type": "small"}}
     result = default(make_shoot(workers=[worker]), machineImages=images)
@@ -157,7 +157,7 @@ def test_only_deprecated_versions_are_better_than_none() -> None:
 
 def test_without_a_profile_machines_stay_as_they_are() -> None:
     worker = make_worker() | {"machine": {"type": "small"}}
-    result, _ = mutated("shoot.defaults", make_shoot(workers=[worker]))
+    result, _ = mutate("shoot.defaults", make_shoot(workers=[worker]))
     assert machine(result) == {"type": "small"}
 
 
@@ -180,7 +180,7 @@ def due(version: str, name: str = "linux", trigger: str = "maintenance") -> dict
         pytest.param(due("1.0.0", "unknown"), "major", "1.0.0", id="unknown image"),
     ],
 )
-def test_maintenance_moves_images_and_takes_the_trigger_off(
+def test_maintenance_updates_images_and_removes_the_annotation(
     shoot: dict[str, Any], strategy: str, expected: str
 ) -> None:
     images = [IMAGES[0] | {"updateStrategy": strategy}, IMAGES[1]]
@@ -189,13 +189,13 @@ def test_maintenance_moves_images_and_takes_the_trigger_off(
     assert result["metadata"]["annotations"] == {"kept": "yes"}
 
 
-def test_another_trigger_is_left_alone() -> None:
+def test_other_operations_are_kept() -> None:
     result = default(due("2.0.0", trigger="coffee"))
     assert machine(result)["image"]["version"] == "2.0.0"
     assert names.MAINTENANCE_TRIGGER in result["metadata"]["annotations"]
 
 
-def test_the_trigger_goes_even_without_workers() -> None:
+def test_the_annotation_is_removed_even_without_workers() -> None:
     shoot = merged(due("2.0.0"), {"spec": {"provider": {"workers": []}}})
     shoot["metadata"]["annotations"].pop("kept")
     assert "annotations" not in default(shoot)["metadata"]

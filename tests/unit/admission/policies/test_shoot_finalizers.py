@@ -1,11 +1,11 @@
-"""shoot.finalizers: nobody lets go of a shoot whose control plane still has to be cleaned up."""
+"""shoot.finalizers: Gardener's finalizer stays until the deletion of the shoot has succeeded."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_shoot, merged
+from tests.support.admission import validate
+from tests.support.builders import make_shoot, merged
 from webhook.domain.options import AdmissionOptions, Options
 
 ON = Options(admission=AdmissionOptions(modes={"shoot.finalizers": "deny"}))
@@ -29,7 +29,7 @@ def operated(kind: str, state: str, progress: int = 100, **more: Any) -> dict[st
         pytest.param(
             operated("Reconcile", "Succeeded", technicalID=""), False, id="it never had a namespace"
         ),
-        pytest.param({"technicalID": "shoot--a"}, False, id="nobody has acted on it"),
+        pytest.param({"technicalID": "shoot--a"}, False, id="no operation"),
         pytest.param(operated("Reconcile", "Succeeded"), True, id="it is in use"),
         pytest.param(operated("Delete", "Processing", 99), True, id="its deletion is under way"),
         pytest.param(operated("Delete", "Failed"), True, id="its deletion failed"),
@@ -37,30 +37,32 @@ def operated(kind: str, state: str, progress: int = 100, **more: Any) -> dict[st
         pytest.param(operated("Delete", "Succeeded"), False, id="its deletion is done"),
     ],
 )
-def test_when_the_finalizer_may_go(status: dict[str, Any], refused: bool, is_going: bool) -> None:
+def test_when_the_finalizer_can_be_removed(
+    status: dict[str, Any], refused: bool, is_going: bool
+) -> None:
     more = GOING if is_going else {}
     old = merged(shoot(["gardener", "mine"], status), more)
     new = merged(shoot(["mine"], status), more)
-    said = judge("shoot.finalizers", new, old, options=ON)
-    assert said.refused == ({("metadata.finalizers", "Denied")} if refused else set())
+    result = validate("shoot.finalizers", new, old, options=ON)
+    assert result.refused == ({("metadata.finalizers", "Denied")} if refused else set())
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        pytest.param(["gardener", "mine"], ["gardener"], id="somebody else's goes"),
+        pytest.param(["gardener", "mine"], ["gardener"], id="another finalizer is removed"),
         pytest.param(["mine"], [], id="it was never held"),
         pytest.param(["gardener"], ["mine", "gardener"], id="another comes"),
     ],
 )
-def test_other_finalizers_come_and_go(before: list[str], after: list[str]) -> None:
+def test_other_finalizers_can_change(before: list[str], after: list[str]) -> None:
     status = operated("Reconcile", "Succeeded")
-    said = judge("shoot.finalizers", shoot(after, status), shoot(before, status), options=ON)
-    assert said.refused == set()
+    result = validate("shoot.finalizers", shoot(after, status), shoot(before, status), options=ON)
+    assert result.refused == set()
 
 
-def test_it_is_off_unless_the_operator_wants_it() -> None:
+def test_it_is_off_by_default() -> None:
     status = operated("Reconcile", "Succeeded")
-    assert judge("shoot.finalizers", shoot([], status), shoot(["gardener"], status)).refused == (
+    assert validate("shoot.finalizers", shoot([], status), shoot(["gardener"], status)).refused == (
         set()
     )

@@ -1,11 +1,11 @@
-"""shoot.ha: how available a control plane shall be, and that it never becomes less so."""
+"""shoot.ha: high availability of control planes, which is never reduced, and pinned zones."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_cloud_profile, make_shoot, merged
+from tests.support.admission import validate
+from tests.support.builders import make_cloud_profile, make_shoot, merged
 from webhook.api import names
 from webhook.domain.options import Options
 
@@ -49,7 +49,7 @@ ON_A_SEED = {"spec": {"seedName": "s"}}
 @pytest.mark.parametrize(
     ("changes", "refused"),
     [
-        pytest.param({}, set(), id="nothing asked for"),
+        pytest.param({}, set(), id="no fields"),
         pytest.param(document(), set(), id="an empty section"),
         pytest.param(document(enabled=False), set(), id="explicitly off"),
         pytest.param(SINGLE, set(), id="single-zone"),
@@ -92,7 +92,7 @@ ON_A_SEED = {"spec": {"seedName": "s"}}
                 enabled=True, failureDomain={"type": "multi-zone", "whenUnsatisfied": "Panic"}
             ),
             {(f"{FIELD}.failureDomain.whenUnsatisfied", "NotSupported")},
-            id="an unknown wish when unsatisfied",
+            id="an unknown whenUnsatisfied",
         ),
         pytest.param(
             document(enabled=True, type="multi-zone", failureTolerance=1), set(), id="tolerance 1"
@@ -166,8 +166,8 @@ ON_A_SEED = {"spec": {"seedName": "s"}}
         ),
     ],
 )
-def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    assert judge("shoot.ha", shoot(changes)).refused == refused
+def test_fields(changes: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert validate("shoot.ha", shoot(changes)).refused == refused
 
 
 @pytest.mark.parametrize(
@@ -199,13 +199,13 @@ def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, 
             TWIN_2,
             merged(TWIN_2, upstream("zone")),
             set(),
-            id="Gardener's field beside the twin that said it",
+            id="Gardener's field beside the annotation",
         ),
         pytest.param(
             merged(TWIN_2, upstream("zone")),
             upstream("zone"),
             {f"{TWIN}.failureTolerance"},
-            id="the twin goes that said the tolerance",
+            id="the annotation with the tolerance is removed",
         ),
         pytest.param(
             merged(TWIN_2, upstream("zone")),
@@ -214,7 +214,10 @@ def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, 
             id="the twin lowers the tolerance",
         ),
         pytest.param(
-            merged(TWIN_1, upstream("zone")), upstream("zone"), set(), id="the twin said no more"
+            merged(TWIN_1, upstream("zone")),
+            upstream("zone"),
+            set(),
+            id="the annotation had nothing else",
         ),
         pytest.param(
             document(enabled=True, type="single-zone", failureTolerance=2),
@@ -233,11 +236,11 @@ def test_what_a_shoot_asks_for(changes: dict[str, Any], refused: set[tuple[str, 
         ),
     ],
 )
-def test_availability_never_falls(
+def test_availability_is_never_reduced(
     old: dict[str, Any], new: dict[str, Any], fields: set[str]
 ) -> None:
-    said = judge("shoot.ha", shoot(new), shoot(old))
-    assert said.refused == {(field, "Forbidden") for field in fields}
+    result = validate("shoot.ha", shoot(new), shoot(old))
+    assert result.refused == {(field, "Forbidden") for field in fields}
 
 
 @pytest.mark.parametrize(
@@ -259,15 +262,15 @@ def test_availability_never_falls(
         ),
     ],
 )  # fmt: skip
-def test_a_sleeping_control_plane_is_not_spread(
+def test_high_availability_of_a_hibernated_shoot(
     state: dict[str, Any], before: dict[str, Any], after: dict[str, Any], refused: set[str]
 ) -> None:
-    said = judge("shoot.ha", shoot(state, after), shoot(state, before))
-    assert said.fields == refused
+    result = validate("shoot.ha", shoot(state, after), shoot(state, before))
+    assert result.fields == refused
     beside = Options(beside_gardener=True)
-    assert judge("shoot.ha", shoot(state, after), shoot(state, before), options=beside).fields == (
-        set()
-    )
+    assert validate(
+        "shoot.ha", shoot(state, after), shoot(state, before), options=beside
+    ).fields == (set())
 
 
 ZONES = "spec.controlPlane.zones"
@@ -290,17 +293,17 @@ def pinned(*zones: str, spread: bool = False) -> dict[str, Any]:
 )
 def test_pinned_zones(new: dict[str, Any], refused: set[tuple[str, str]]) -> None:
     profile = make_cloud_profile(controlPlane={"allowZonePinning": True})
-    assert judge("shoot.ha", new, around=[profile]).refused == refused
+    assert validate("shoot.ha", new, around=[profile]).refused == refused
     forbidden = refused | {(ZONES, "Forbidden")}
-    assert judge("shoot.ha", new, around=[make_cloud_profile()]).refused == forbidden
-    assert judge("shoot.ha", new, options=Options(beside_gardener=True)).refused == set()
+    assert validate("shoot.ha", new, around=[make_cloud_profile()]).refused == forbidden
+    assert validate("shoot.ha", new, options=Options(beside_gardener=True)).refused == set()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "is_refused"),
     [
         pytest.param(pinned("a"), pinned("a"), False, id="kept"),
-        pytest.param(pinned("a"), make_shoot(), False, id="let go"),
+        pytest.param(pinned("a"), make_shoot(), False, id="unpinned"),
         pytest.param(make_shoot(), pinned("a"), True, id="set later"),
         pytest.param(pinned("a"), pinned("b"), True, id="moved"),
         pytest.param(pinned("a"), pinned("b", "a", "c", spread=True), False, id="grown into three"),
@@ -317,10 +320,10 @@ def test_pinned_zones(new: dict[str, Any], refused: set[tuple[str, str]]) -> Non
 )
 def test_pinned_zones_stay(old: dict[str, Any], new: dict[str, Any], is_refused: bool) -> None:
     refused = {(ZONES, "Forbidden")} if is_refused else set()
-    assert judge("shoot.ha", new, old).refused == refused
+    assert validate("shoot.ha", new, old).refused == refused
 
 
 def test_a_tolerance_without_a_type() -> None:
     field = "spec.controlPlane.highAvailability.failureTolerance.type"
     new = make_shoot(spec={"controlPlane": {"highAvailability": {"failureTolerance": {}}}})
-    assert judge("shoot.ha", new).refused == {(field, "NotSupported")}
+    assert validate("shoot.ha", new).refused == {(field, "NotSupported")}

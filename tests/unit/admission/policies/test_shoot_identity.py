@@ -1,11 +1,11 @@
-"""shoot.identity: new shoots have names, projects and finalizers that Gardener would take."""
+"""shoot.identity: new shoots have names, projects and finalizers that Gardener accepts."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import CORE, make_object, make_shoot, merged
+from tests.support.admission import validate
+from tests.support.builders import CORE, make_object, make_shoot, merged
 from webhook.domain.options import AdmissionOptions, Options
 
 ON = Options(admission=AdmissionOptions(modes={"shoot.identity": "deny"}))
@@ -33,7 +33,7 @@ def project(**metadata: Any) -> dict[str, Any]:
             {("metadata.generateName", "TooLong")},
             id="room for four",
         ),
-        pytest.param({"finalizers": ["example.org/mine"]}, set(), id="somebody's finalizer"),
+        pytest.param({"finalizers": ["example.org/mine"]}, set(), id="another finalizer"),
         pytest.param(
             {"finalizers": ["example.org/mine", "gardener"]},
             {("metadata.finalizers[1]", "Forbidden")},
@@ -43,7 +43,7 @@ def project(**metadata: Any) -> dict[str, Any]:
 )
 def test_a_new_shoot(metadata: dict[str, Any], refused: set[tuple[str, str]]) -> None:
     shoot = merged(make_shoot(), {"metadata": metadata})
-    assert judge("shoot.identity", shoot, around=[project()], options=ON).refused == refused
+    assert validate("shoot.identity", shoot, around=[project()], options=ON).refused == refused
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_a_new_shoot(metadata: dict[str, Any], refused: set[tuple[str, str]]) ->
         pytest.param([project(deletionTimestamp="2026-01-01T00:00:00Z")], id="one that goes"),
     ],
 )
-def test_a_shoot_needs_a_project_that_stays(around: list[dict[str, Any]]) -> None:
-    said = judge("shoot.identity", make_shoot(), around=around, options=ON)
-    assert said.refused == {("metadata.namespace", "Denied")}
+def test_a_shoot_needs_a_project_that_is_not_being_deleted(around: list[dict[str, Any]]) -> None:
+    result = validate("shoot.identity", make_shoot(), around=around, options=ON)
+    assert result.refused == {("metadata.namespace", "Denied")}
 
 
-def test_it_is_off_unless_the_operator_wants_it() -> None:
-    assert judge("shoot.identity", make_shoot("a-name-that-is-much-too-long")).refused == set()
+def test_it_is_off_by_default() -> None:
+    assert validate("shoot.identity", make_shoot("a-name-that-is-much-too-long")).refused == set()

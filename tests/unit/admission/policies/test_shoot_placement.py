@@ -1,15 +1,22 @@
-"""shoot.placement: who may choose a seed, and whether the seed can take the shoot."""
+"""shoot.placement: who may set spec.seedName, and whether the seed fits the shoot."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import JANE, judge, make_request, read
-from tests.builders import CORE, make_cloud_profile, make_object, make_seed, make_shoot, merged
+from tests.support.admission import JANE, make_request, read, validate
+from tests.support.builders import (
+    CORE,
+    make_cloud_profile,
+    make_object,
+    make_seed,
+    make_shoot,
+    merged,
+)
 from webhook.admission.decision import Needs
 from webhook.admission.engine import TABLE
 from webhook.api import names
-from webhook.state.questions import MayI
+from webhook.state.live_reads import AccessReview
 from webhook.state.snapshot import Snapshot
 
 FIELD = "spec.seedName"
@@ -21,8 +28,8 @@ def shoot(seed: str | None = None, **changes: Any) -> dict[str, Any]:
 
 
 def multi_zone(tolerance: int = 1) -> dict[str, Any]:
-    wish = {"enabled": True, "type": "multi-zone", "failureTolerance": tolerance}
-    return {"spec": {"kubernetes": {"controlPlane": {"highAvailability": wish}}}}
+    wanted = {"enabled": True, "type": "multi-zone", "failureTolerance": tolerance}
+    return {"spec": {"kubernetes": {"controlPlane": {"highAvailability": wanted}}}}
 
 
 def place(
@@ -33,7 +40,7 @@ def place(
     profile: dict[str, Any] | None = None,
 ) -> Any:
     around = [merged(make_seed(), seed or {}), make_cloud_profile(**(profile or {}))]
-    return judge(
+    return validate(
         "shoot.placement",
         shoot("seed", **(changes or {})),
         shoot(),
@@ -53,25 +60,25 @@ def place(
         pytest.param("seed", "seed", False, False, id="left where it is by anybody"),
         pytest.param("other", "seed", True, False, id="moved by someone who may"),
         pytest.param("other", "seed", False, True, id="moved by someone who may not"),
-        pytest.param("seed", "", True, True, id="never taken off, whoever asks"),
+        pytest.param("seed", "", True, True, id="never removed"),
     ],
 )
 def test_who_may_choose(old: str | None, new: str | None, allowed: bool, refused: bool) -> None:
-    said = judge(
+    result = validate(
         "shoot.placement",
         shoot(new),
         None if old is None else shoot(old),
         around=[make_seed(), make_cloud_profile()],
         allowed=allowed,
     )
-    assert said.refused == (DENIED if refused else set())
+    assert result.refused == (DENIED if refused else set())
 
 
-def test_the_right_is_asked_for_by_subject() -> None:
+def test_the_access_review_is_for_the_user() -> None:
     snapshot = Snapshot.of([read(make_seed()), read(make_cloud_profile())])
     assert TABLE.validate(make_request(shoot("seed"), shoot()), snapshot) == Needs(
         (
-            MayI(
+            AccessReview(
                 JANE.username, "", (), (), "update", "core.gardener.cloud", "shoots", "binding",
                 "garden-dev", "shoot",
             ),
@@ -79,20 +86,20 @@ def test_the_right_is_asked_for_by_subject() -> None:
     )  # fmt: skip
 
 
-def test_through_the_binding_the_api_server_has_asked_already() -> None:
-    said = judge(
+def test_the_binding_subresource_needs_no_access_review() -> None:
+    result = validate(
         "shoot.placement",
         shoot("seed"),
         shoot(),
         around=[make_seed(), make_cloud_profile()],
         subresource="binding",
     )
-    assert said.refused == set()
+    assert result.refused == set()
 
 
 def test_the_seed_must_exist() -> None:
-    said = judge("shoot.placement", shoot("nowhere"), shoot(), allowed=True)
-    assert said.refused == {(FIELD, "Invalid")}
+    result = validate("shoot.placement", shoot("nowhere"), shoot(), allowed=True)
+    assert result.refused == {(FIELD, "Invalid")}
 
 
 TAINTED = {"spec": {"taints": [{"key": "a", "value": "b"}]}}
@@ -229,14 +236,14 @@ RESTRICTED = {"spec": {"accessRestrictions": [{"name": "eu"}]}}
         ),
     ],
 )
-def test_whether_the_seed_fits(
+def test_requirements_on_the_seed(
     changes: dict[str, Any], seed: dict[str, Any], profile: dict[str, Any], refused: str | None
 ) -> None:
-    said = place(changes, seed, profile=profile)
-    assert {each for each in said.refused if each[0] == "spec.seedName"} == (
+    result = place(changes, seed, profile=profile)
+    assert {each for each in result.refused if each[0] == "spec.seedName"} == (
         DENIED if refused else set()
     )
-    assert refused is None or any(refused in message for message in said.messages)
+    assert refused is None or any(refused in message for message in result.messages)
 
 
 def taken(name: str, seed: str = "seed", moving_to: str = "") -> dict[str, Any]:
@@ -258,55 +265,53 @@ def taken(name: str, seed: str = "seed", moving_to: str = "") -> dict[str, Any]:
         pytest.param({"shoots": "lots"}, [], True, id="a limit that cannot be read"),
     ],
 )
-def test_whether_there_is_room(
-    allocatable: dict[str, str], others: list[dict[str, Any]], refused: bool
-) -> None:
+def test_capacity(allocatable: dict[str, str], others: list[dict[str, Any]], refused: bool) -> None:
     status = {"allocatable": allocatable}
     seed = make_seed(status=None) | {"status": status}
-    said = judge(
+    result = validate(
         "shoot.placement",
         shoot("seed"),
         shoot(),
         around=[seed, make_cloud_profile(), *others],
         allowed=True,
     )
-    assert said.refused == (DENIED if refused else set())
+    assert result.refused == (DENIED if refused else set())
 
 
-def test_a_shoot_does_not_stand_in_its_own_way() -> None:
+def test_the_capacity_used_by_the_shoot_itself_is_ignored() -> None:
     arriving = shoot("other", status={"seedName": "seed"})
     back = shoot("seed", status={"seedName": "seed"})
     full = make_seed(status={"allocatable": {"shoots": "1"}})
-    said = judge(
+    result = validate(
         "shoot.placement",
         back,
         arriving,
         around=[full, make_cloud_profile(), arriving],
         allowed=True,
     )
-    assert said.refused == set()
+    assert result.refused == set()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "zones", "warned"),
     [
-        pytest.param({}, multi_zone(), "ab", True, id="a wish that its seed cannot meet"),
-        pytest.param({}, multi_zone(), "abc", False, id="a wish that its seed can meet"),
-        pytest.param(multi_zone(), multi_zone(), "ab", False, id="an old wish is not told again"),
-        pytest.param({}, {}, "ab", False, id="no wish"),
+        pytest.param({}, multi_zone(), "ab", True, id="not supported by its seed"),
+        pytest.param({}, multi_zone(), "abc", False, id="supported by its seed"),
+        pytest.param(multi_zone(), multi_zone(), "ab", False, id="no warning without a change"),
+        pytest.param({}, {}, "ab", False, id="no high availability"),
     ],
 )
-def test_a_wish_that_moves_the_shoot_is_admitted_with_a_warning(
+def test_a_change_that_moves_the_shoot_is_a_warning(
     old: dict[str, Any], new: dict[str, Any], zones: str, warned: bool
 ) -> None:
-    said = judge(
+    result = validate(
         "shoot.placement",
         shoot("seed", **new),
         shoot("seed", **old),
         around=[make_seed(zones=zones)],
     )
-    assert said.refused == set()
-    assert said.warned == ({FIELD} if warned else set())
+    assert result.refused == set()
+    assert result.warned == ({FIELD} if warned else set())
 
 
 PROVIDER_TYPES = "spec.seedSelector.providerTypes"
@@ -352,11 +357,11 @@ PROVIDER_TYPES = "spec.seedSelector.providerTypes"
         ),
     ],
 )
-def test_what_shoots_say_about_seeds(spec: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    assert judge("shoot.placement", make_shoot(spec=spec)).refused == refused
-    assert judge("shoot.placement", make_shoot(spec=spec), make_shoot()).refused == refused
+def test_fields_that_select_seeds(spec: dict[str, Any], refused: set[tuple[str, str]]) -> None:
+    assert validate("shoot.placement", make_shoot(spec=spec)).refused == refused
+    assert validate("shoot.placement", make_shoot(spec=spec), make_shoot()).refused == refused
     stored = make_shoot(spec=spec)
-    assert judge("shoot.placement", stored, stored).refused == set()
+    assert validate("shoot.placement", stored, stored).refused == set()
 
 
 @pytest.mark.parametrize(
@@ -371,13 +376,13 @@ def test_what_shoots_say_about_seeds(spec: dict[str, Any], refused: set[tuple[st
         pytest.param({"matchLabels": {"x": "z"}}, {"matchLabels": {"x": "z"}}, set(), id="kept"),
     ],
 )
-def test_a_selector_goes_on_selecting_the_seed(
+def test_the_selector_must_match_the_seed_of_the_shoot(
     before: dict[str, Any] | None, after: dict[str, Any] | None, fields: set[str]
 ) -> None:
     old = shoot("seed", spec={"seedSelector": before})
     new = shoot("seed", spec={"seedSelector": after})
     around = [make_seed(metadata={"labels": {"x": "y"}})]
-    assert judge("shoot.placement", new, old, around=around).fields == fields
+    assert validate("shoot.placement", new, old, around=around).fields == fields
 
 
 @pytest.mark.parametrize(
@@ -389,7 +394,7 @@ def test_a_selector_goes_on_selecting_the_seed(
         pytest.param(["eu"], [], set(), id="taken away"),
     ],
 )
-def test_new_restrictions_are_met_by_the_seed(
+def test_new_access_restrictions_need_support_of_the_seed(
     before: list[str], after: list[str], fields: set[str]
 ) -> None:
     old, new = (
@@ -397,7 +402,7 @@ def test_new_restrictions_are_met_by_the_seed(
         for each in (before, after)
     )
     around = [make_seed(spec={"accessRestrictions": [{"name": "eu"}]})]
-    assert judge("shoot.placement", new, old, around=around).fields == fields
+    assert validate("shoot.placement", new, old, around=around).fields == fields
 
 
 @pytest.mark.parametrize(
@@ -426,12 +431,12 @@ def test_networks_fit_the_seed(networking: dict[str, str], fields: set[str]) -> 
         pytest.param([{"key": "a"}], [{"key": names.SEED_PROTECTED}], set(), id="the default"),
     ],
 )
-def test_tolerations_that_a_project_lists(
+def test_tolerations_that_a_project_allows(
     listed: list[dict[str, str]], wanted: list[dict[str, str]], fields: set[str]
 ) -> None:
     spec = {"namespace": "garden-dev", "tolerations": {"whitelist": listed}}
     project = make_object(CORE, "Project", "dev", spec=spec)
     new = make_shoot(spec={"tolerations": wanted})
-    assert judge("shoot.placement", new, around=[project]).fields == fields
+    assert validate("shoot.placement", new, around=[project]).fields == fields
     more = merged(new, {"spec": {"seedSelector": {"matchLabels": {"x": "y"}}}})
-    assert judge("shoot.placement", more, new, around=[project]).fields == set()
+    assert validate("shoot.placement", more, new, around=[project]).fields == set()

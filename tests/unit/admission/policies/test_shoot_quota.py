@@ -1,11 +1,18 @@
-"""shoot.quota: shoots that share a quota stay within it together."""
+"""shoot.quota: all shoots of a quota together stay within its limits."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import Judged, judge
-from tests.builders import CORE, make_cloud_profile, make_object, make_shoot, make_worker, merged
+from tests.support.admission import ValidationResult, validate
+from tests.support.builders import (
+    CORE,
+    make_cloud_profile,
+    make_object,
+    make_shoot,
+    make_worker,
+    merged,
+)
 from webhook.api import names
 
 WORKERS = "spec.provider.workers"
@@ -46,7 +53,7 @@ def within(
     old: dict[str, Any] | None = None,
     *others: dict[str, Any],
     scope: str = "Project",
-) -> Judged:
+) -> ValidationResult:
     around = [
         make_quota(scope, metrics=metrics),
         make_binding(),
@@ -55,7 +62,7 @@ def within(
         make_cloud_profile(),
         *others,
     ]
-    return judge("shoot.quota", new or shoot(), old, around=around)
+    return validate("shoot.quota", new or shoot(), old, around=around)
 
 
 @pytest.mark.parametrize(
@@ -75,16 +82,16 @@ def within(
     ],
 )
 def test_creation(metrics: dict[str, str], refused: bool) -> None:
-    said = within(metrics)
-    assert bool(said.refused) is refused
-    assert all(reason == "Denied" for _, reason in said.refused)
+    result = within(metrics)
+    assert bool(result.refused) is refused
+    assert all(reason == "Denied" for _, reason in result.refused)
 
 
 def test_the_message_names_quota_metric_and_amounts() -> None:
-    said = within({"memory": "10Gi", "cpu": "1"})
-    assert len(said.messages) == 2
-    assert "Quota garden/q allows 10Gi of memory, this would take 16Gi" in said.messages[1]
-    assert "allows 1 of cpu, this would take 4" in said.messages[0]
+    result = within({"memory": "10Gi", "cpu": "1"})
+    assert len(result.messages) == 2
+    assert "Quota garden/q allows 10Gi of memory, this would take 16Gi" in result.messages[1]
+    assert "allows 1 of cpu, this would take 4" in result.messages[0]
 
 
 def elsewhere(name: str = "other", count: int = 2) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def elsewhere(name: str = "other", count: int = 2) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("others", "scope", "refused"),
     [
-        pytest.param([], "Project", False, id="nobody else"),
+        pytest.param([], "Project", False, id="no other shoots"),
         pytest.param([shoot("a", 1)], "Project", False, id="another one, together within"),
         pytest.param([shoot("a", 2)], "Project", True, id="another one, together beyond"),
         pytest.param([elsewhere()], "Project", False, id="another project's do not count"),
@@ -113,7 +120,9 @@ def elsewhere(name: str = "other", count: int = 2) -> dict[str, Any]:
         ),
     ],
 )
-def test_others_count(others: list[dict[str, Any]], scope: str, refused: bool) -> None:
+def test_other_shoots_of_the_quota_count(
+    others: list[dict[str, Any]], scope: str, refused: bool
+) -> None:
     assert bool(within({"cpu": "6"}, None, None, *others, scope=scope).refused) is refused
 
 
@@ -170,7 +179,7 @@ def test_a_shoot_counts_once() -> None:
     assert within({"cpu": "5"}, new, old, old).refused == {(WORKERS, "Denied")}
 
 
-def test_nginx_takes_a_second_load_balancer() -> None:
+def test_nginx_needs_a_second_load_balancer() -> None:
     assert within({"loadbalancer": "1"}, shoot(**nginx(True))).refused == {
         ("spec.addons", "Denied")
     }
@@ -218,45 +227,45 @@ def test_storage(spec: dict[str, Any], profile: dict[str, Any], metric: str, amo
             make_binding(),
             make_cloud_profile(**profile),
         ]
-        said = judge("shoot.quota", shoot(spec=spec), around=around)
-        assert bool(said.refused) is refused
+        result = validate("shoot.quota", shoot(spec=spec), around=around)
+        assert bool(result.refused) is refused
 
 
-def test_all_quotas_hold() -> None:
+def test_all_quotas_are_checked() -> None:
     around = [
         make_quota(metrics={"cpu": "100"}, name="q"),
         make_quota(metrics={"cpu": "1"}, name="r"),
         make_binding(quotas="qr"),
         make_cloud_profile(),
     ]
-    said = judge("shoot.quota", shoot(), around=around)
-    assert said.refused == {(WORKERS, "Denied")}
-    assert "Quota garden/r" in said.messages[0]
+    result = validate("shoot.quota", shoot(), around=around)
+    assert result.refused == {(WORKERS, "Denied")}
+    assert "Quota garden/r" in result.messages[0]
 
 
 def test_a_missing_binding_means_no_quota() -> None:
-    said = judge("shoot.quota", shoot(), around=[make_cloud_profile()])
-    assert (said.refused, said.warned) == (set(), {"spec.secretBindingName"})
+    result = validate("shoot.quota", shoot(), around=[make_cloud_profile()])
+    assert (result.refused, result.warned) == (set(), {"spec.secretBindingName"})
     credentials = shoot(spec={"secretBindingName": None, "credentialsBindingName": "c"})
-    assert judge("shoot.quota", credentials).warned == {"spec.credentialsBindingName"}
+    assert validate("shoot.quota", credentials).warned == {"spec.credentialsBindingName"}
     unbound = shoot(spec={"secretBindingName": None})
-    assert judge("shoot.quota", unbound).messages == ()
+    assert validate("shoot.quota", unbound).messages == ()
 
 
-def test_a_missing_quota_is_pointed_at() -> None:
-    said = judge("shoot.quota", shoot(), around=[make_binding(), make_cloud_profile()])
-    assert (said.refused, said.warned) == (set(), {"spec.secretBindingName"})
+def test_a_missing_quota_is_a_warning() -> None:
+    result = validate("shoot.quota", shoot(), around=[make_binding(), make_cloud_profile()])
+    assert (result.refused, result.warned) == (set(), {"spec.secretBindingName"})
 
 
-def test_an_unknown_machine_type_is_not_counted_but_pointed_at() -> None:
+def test_an_unknown_machine_type_is_a_warning_and_not_counted() -> None:
     unknown = shoot(spec={"provider": {"workers": [make_worker(machine={"type": "x"})]}})
-    said = within({"cpu": "0"}, unknown)
-    assert (said.refused, said.warned) == (set(), {WORKERS})
+    result = within({"cpu": "0"}, unknown)
+    assert (result.refused, result.warned) == (set(), {WORKERS})
 
 
-def test_a_limit_that_cannot_be_read_is_pointed_at() -> None:
-    said = within({"cpu": "much"})
-    assert (said.refused, said.warned) == (set(), {""})
+def test_a_malformed_limit_is_a_warning() -> None:
+    result = within({"cpu": "much"})
+    assert (result.refused, result.warned) == (set(), {""})
 
 
 EXPIRY = f"metadata.annotations[{names.EXPIRATION_TIMESTAMP}]"
@@ -290,11 +299,11 @@ def test_lifetime(old: dict[str, Any], new: dict[str, Any], refused: set[tuple[s
         make_binding(quotas="qr"),
         make_cloud_profile(),
     ]
-    said = judge("shoot.quota", shoot(**new), shoot(**old), around=around)
-    assert said.refused == refused
+    result = validate("shoot.quota", shoot(**new), shoot(**old), around=around)
+    assert result.refused == refused
 
 
-def test_the_end_of_a_new_shoot_is_left_to_the_controller() -> None:
+def test_the_expiration_of_a_new_shoot_is_not_checked() -> None:
     around = [make_quota(metrics={}, clusterLifetimeDays=7), make_binding(), make_cloud_profile()]
     new = shoot(**expiring("2126-01-01T00:00:00Z"))
-    assert judge("shoot.quota", new, around=around).refused == set()
+    assert validate("shoot.quota", new, around=around).refused == set()

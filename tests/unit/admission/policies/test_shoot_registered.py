@@ -1,11 +1,11 @@
-"""shoot.registered: a Shoot that is registered as a seed stays fit to be one."""
+"""shoot.registered: a Shoot that is registered as a seed stays suitable as one."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import (
+from tests.support.admission import validate
+from tests.support.builders import (
     make_managed_seed,
     make_seed,
     make_seed_shoot,
@@ -71,14 +71,14 @@ WORKERS = "spec.provider.workers"
     ],
 )
 def test_update(changes: dict[str, Any], refused: set[tuple[str, str]]) -> None:
-    said = judge("shoot.registered", shoot(**changes), shoot(), around=[make_managed_seed()])
-    assert said.refused == refused
+    result = validate("shoot.registered", shoot(**changes), shoot(), around=[make_managed_seed()])
+    assert result.refused == refused
 
 
-def test_zones_that_the_seed_does_not_use_may_go() -> None:
+def test_zones_that_the_seed_does_not_use_can_be_removed() -> None:
     managed = make_managed_seed(template=make_seed_template(zones="ab"))
-    said = judge("shoot.registered", shoot(**pools("abd")), shoot(), around=[managed])
-    assert said.refused == set()
+    result = validate("shoot.registered", shoot(**pools("abd")), shoot(), around=[managed])
+    assert result.refused == set()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_zones_that_the_seed_does_not_use_may_go() -> None:
         pytest.param(
             make_seed(zones="abc", metadata={"labels": {names.MULTI_ZONAL: "false"}}),
             False,
-            id="a seed that says it is not multi-zonal",
+            id="a seed labelled as not multi-zonal",
         ),
     ],
 )
@@ -97,24 +97,26 @@ def test_the_shoot_of_a_multi_zonal_seed_keeps_three_zones(
     seed: dict[str, Any], refused: bool
 ) -> None:
     managed = make_managed_seed(template=make_seed_template(zones=""))
-    said = judge("shoot.registered", shoot(**pools("ab")), shoot(), around=[managed, seed])
-    assert said.refused == ({(WORKERS, "Forbidden")} if refused else set())
+    result = validate("shoot.registered", shoot(**pools("ab")), shoot(), around=[managed, seed])
+    assert result.refused == ({(WORKERS, "Forbidden")} if refused else set())
 
 
 def test_deletion() -> None:
-    assert judge("shoot.registered", old=shoot(), around=[make_managed_seed()]).refused == {
+    assert validate("shoot.registered", old=shoot(), around=[make_managed_seed()]).refused == {
         ("", "Denied")
     }
-    assert judge("shoot.registered", old=shoot()).refused == set()
+    assert validate("shoot.registered", old=shoot()).refused == set()
 
 
 @pytest.mark.parametrize("reference", ["other", None])
-def test_shoots_that_are_no_seeds_are_left_alone(reference: str | None) -> None:
+def test_shoots_that_are_no_seeds_are_allowed(reference: str | None) -> None:
     managed = make_managed_seed(shoot={"name": reference} if reference else None)
     unfit = shoot(spec={"kubernetes": {"verticalPodAutoscaler": None}})
-    assert judge("shoot.registered", unfit, shoot(), around=[managed]).refused == set()
+    assert validate("shoot.registered", unfit, shoot(), around=[managed]).refused == set()
 
 
-def test_a_shoot_of_the_same_name_elsewhere_is_left_alone() -> None:
+def test_a_shoot_of_the_same_name_in_another_namespace_is_allowed() -> None:
     elsewhere = merged(shoot(), {"metadata": {"namespace": "garden-dev"}})
-    assert judge("shoot.registered", old=elsewhere, around=[make_managed_seed()]).refused == (set())
+    assert validate("shoot.registered", old=elsewhere, around=[make_managed_seed()]).refused == (
+        set()
+    )

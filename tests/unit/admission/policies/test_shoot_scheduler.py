@@ -1,11 +1,11 @@
-"""shoot.scheduler: shoots of namespaces that ask for it are placed by Espalier."""
+"""shoot.scheduler: shoots of labelled namespaces are placed by Espalier."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import mutated
-from tests.builders import make_shoot, make_worker
+from tests.support.admission import mutate
+from tests.support.builders import make_shoot, make_worker
 from webhook.api import names
 from webhook.domain.options import AdmissionOptions, Options
 
@@ -24,7 +24,7 @@ def namespace(label: str | None) -> dict[str, Any]:
         pytest.param("default-scheduler", "true", ON, "espalier", id="Gardener's default"),
         pytest.param(None, "true", ON, "espalier", id="none at all"),
         pytest.param("other", "true", ON, "other", id="another that was chosen"),
-        pytest.param("default-scheduler", "false", ON, "default-scheduler", id="not asked for"),
+        pytest.param("default-scheduler", "false", ON, "default-scheduler", id="not labelled"),
         pytest.param("default-scheduler", None, ON, "default-scheduler", id="not labelled"),
         pytest.param(
             "default-scheduler", "true", Options(), "default-scheduler", id="off by default"
@@ -38,7 +38,7 @@ def test_scheduler(
     if scheduler is None:
         shoot["spec"].pop("schedulerName", None)
     around = [namespace(label)]
-    after, warnings = mutated("shoot.scheduler", shoot, around=around, options=options)
+    after, warnings = mutate("shoot.scheduler", shoot, around=around, options=options)
     assert (after["spec"].get("schedulerName"), warnings) == (expected, ())
 
 
@@ -54,11 +54,11 @@ def test_a_shoot_that_needs_no_seed_needs_no_scheduler(pool: dict[str, Any], exp
         workers=[make_worker(), make_worker("other", **pool)],
         spec={"schedulerName": "default-scheduler"},
     )
-    after, _ = mutated("shoot.scheduler", shoot, around=[namespace("true")], options=ON)
+    after, _ = mutate("shoot.scheduler", shoot, around=[namespace("true")], options=ON)
     assert after["spec"]["schedulerName"] == expected
 
 
-def test_a_namespace_that_is_gone_asks_for_nothing() -> None:
+def test_a_namespace_that_is_gone_has_no_label() -> None:
     shoot = make_shoot(spec={"schedulerName": "default-scheduler"})
-    after, _ = mutated("shoot.scheduler", shoot, options=ON)
+    after, _ = mutate("shoot.scheduler", shoot, options=ON)
     assert after == shoot

@@ -1,11 +1,11 @@
-"""shoot.sizing: node groups are sized by one of two strategies."""
+"""shoot.sizing: the sizing strategy of a shoot is one of two."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import judge
-from tests.builders import make_shoot
+from tests.support.admission import validate
+from tests.support.builders import make_shoot
 from webhook.api import names
 
 FIELD = "spec.kubernetes.clusterAutoscaler.sizingStrategy"
@@ -36,4 +36,4 @@ def test_sizing(strategy: str | None, twin: str | None, refused: set[tuple[str, 
     spec = {} if strategy is None else written(strategy)["spec"]
     annotations = {} if twin is None else {names.SIZING_STRATEGY: twin}
     shoot = make_shoot(spec=spec, metadata={"annotations": annotations})
-    assert judge("shoot.sizing", shoot).refused == refused
+    assert validate("shoot.sizing", shoot).refused == refused

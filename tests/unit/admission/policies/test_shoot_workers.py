@@ -1,25 +1,25 @@
-"""shoot.workers: worker pools that can do what they are meant to."""
+"""shoot.workers: worker pools are valid and the cloud profile offers what they use."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import Judged, judge
-from tests.builders import make_cloud_profile, make_shoot, make_worker
+from tests.support.admission import ValidationResult, validate
+from tests.support.builders import make_cloud_profile, make_shoot, make_worker
 from webhook.domain.options import AdmissionOptions, Options
 
 PATH = "spec.provider.workers"
 WEAKER = Options(admission=AdmissionOptions(worker_rule="system-components"))
 
 
-def judge_pools(
+def validate_pools(
     workers: list[dict[str, Any]],
     old: list[dict[str, Any]] | None = None,
     options: Options | None = None,
     **spec: Any,
-) -> Judged:
+) -> ValidationResult:
     stored = None if old is None else make_shoot(workers=old)
-    return judge(
+    return validate(
         "shoot.workers",
         make_shoot(workers=workers, spec=spec),
         stored,
@@ -56,7 +56,7 @@ def pool(zones: str = "abc", maximum: int = 3, **changes: Any) -> dict[str, Any]
 def test_each_pool_can_have_a_node_in_each_zone(
     workers: list[dict[str, Any]], refused: set[str]
 ) -> None:
-    assert judge_pools(workers).fields == refused
+    assert validate_pools(workers).fields == refused
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,18 @@ def test_each_pool_can_have_a_node_in_each_zone(
             id="one zone more",
         ),
         pytest.param(pool(maximum=3), pool(maximum=2), True, False, id="a new violation"),
-        pytest.param(pool(maximum=2), pool(maximum=3), False, False, id="a mended one"),
+        pytest.param(pool(maximum=2), pool(maximum=3), False, False, id="a repaired one"),
     ],
 )
-def test_old_violations_are_only_pointed_at(
+def test_stored_violations_are_warnings(
     old: dict[str, Any], new: dict[str, Any], refused: bool, warned: bool
 ) -> None:
-    said = judge_pools([new], [old])
-    assert said.fields == ({f"{PATH}[0].maximum"} if refused else set())
-    assert said.warned == ({f"{PATH}[0].maximum"} if warned else set())
-    if said.messages:
-        assert "pool pool has 3 zones" in said.messages[0]
-        assert "raise maximum to 3 or remove zones" in said.messages[0]
+    result = validate_pools([new], [old])
+    assert result.fields == ({f"{PATH}[0].maximum"} if refused else set())
+    assert result.warned == ({f"{PATH}[0].maximum"} if warned else set())
+    if result.messages:
+        assert "pool pool has 3 zones" in result.messages[0]
+        assert "raise maximum to 3 or remove zones" in result.messages[0]
 
 
 @pytest.mark.parametrize("update", [False, True], ids=["on create", "on update"])
@@ -116,19 +116,19 @@ def test_the_six_vectors_of_gardeners_weaker_rule(
     ]
     regions = [{"name": "here", "zones": [{"name": zone} for zone in "abcde"]}]
     stored = make_shoot(workers=[make_worker("other")]) if update else None
-    said = judge(
+    result = validate(
         "shoot.workers",
         make_shoot(workers=workers),
         stored,
         around=[make_cloud_profile(regions=regions)],
         options=WEAKER,
     )
-    assert said.refused == {(f"{PATH}[{index}].maximum", "Forbidden") for index in refused}
+    assert result.refused == {(f"{PATH}[{index}].maximum", "Forbidden") for index in refused}
 
 
 def test_the_weaker_rule_exempts_pools_without_nodes() -> None:
     idle = make_worker("idle", zones="abc", minimum=0, maximum=0)
-    assert judge_pools([pool(), idle], options=WEAKER).fields == set()
+    assert validate_pools([pool(), idle], options=WEAKER).fields == set()
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_the_weaker_rule_exempts_pools_without_nodes() -> None:
 )
 def test_one_pool(changes: dict[str, Any], refused: tuple[str, str] | None) -> None:
     expected = set() if refused is None else {(f"{PATH}[0].{refused[0]}", refused[1])}
-    assert judge_pools([pool(**changes)]).refused == expected
+    assert validate_pools([pool(**changes)]).refused == expected
 
 
 def test_pools_have_different_names() -> None:
-    assert judge_pools([pool(), pool()]).refused == {(f"{PATH}[1].name", "Duplicate")}
+    assert validate_pools([pool(), pool()]).refused == {(f"{PATH}[1].name", "Duplicate")}
 
 
 @pytest.mark.parametrize(
@@ -181,18 +181,18 @@ def test_pools_have_different_names() -> None:
         pytest.param([], set(), id="no pools at all"),
         pytest.param([pool(systemComponents={"allow": True})], set(), id="one that allows them"),
         pytest.param([pool(systemComponents={"allow": False})], {PATH}, id="none that allows them"),
-        pytest.param([pool(systemComponents={})], {PATH}, id="one that does not say what it may"),
-        pytest.param([pool(systemComponents=None)], set(), id="one that says nothing of them"),
+        pytest.param([pool(systemComponents={})], {PATH}, id="without allow"),
+        pytest.param([pool(systemComponents=None)], set(), id="labelled falsething of them"),
         pytest.param([pool(minimum=0, maximum=0)], {PATH}, id="none with nodes"),
     ],
 )
 def test_system_components_need_a_pool(workers: list[dict[str, Any]], refused: set[str]) -> None:
-    assert judge_pools(workers).fields == refused
+    assert validate_pools(workers).fields == refused
 
 
-def test_a_shoot_neither_loses_nor_gets_all_its_workers() -> None:
-    assert judge_pools([], [pool()]).refused == {(PATH, "Forbidden")}
-    assert judge_pools([pool()], []).refused == {(PATH, "Forbidden")}
+def test_workers_are_neither_all_added_nor_all_removed() -> None:
+    assert validate_pools([], [pool()]).refused == {(PATH, "Forbidden")}
+    assert validate_pools([pool()], []).refused == {(PATH, "Forbidden")}
 
 
 @pytest.mark.parametrize(
@@ -214,22 +214,24 @@ def test_a_shoot_neither_loses_nor_gets_all_its_workers() -> None:
         ),
     ],
 )
-def test_zones_are_known_to_the_cloud_profile(
+def test_zones_are_in_the_cloud_profile(
     new: dict[str, Any], old: dict[str, Any] | None, refused: set[tuple[str, str]]
 ) -> None:
-    assert judge_pools([new], None if old is None else [old]).refused == refused
+    assert validate_pools([new], None if old is None else [old]).refused == refused
 
 
-def test_a_region_without_zones_takes_none() -> None:
+def test_a_region_without_zones_allows_none() -> None:
     profile = make_cloud_profile(regions=[{"name": "here"}])
-    said = judge("shoot.workers", make_shoot(), around=[profile])
-    assert said.refused == {(f"{PATH}[0].zones[0]", "Invalid")}
+    result = validate("shoot.workers", make_shoot(), around=[profile])
+    assert result.refused == {(f"{PATH}[0].zones[0]", "Invalid")}
 
 
-def test_another_region_is_judged_anew() -> None:
+def test_a_new_region_is_validated_again() -> None:
     new = make_shoot(workers=[pool()], spec={"region": "there"})
-    said = judge("shoot.workers", new, make_shoot(workers=[pool()]), around=[make_cloud_profile()])
-    assert said.fields == {f"{PATH}[0].zones[{index}]" for index in range(3)} | {"spec.region"}
+    result = validate(
+        "shoot.workers", new, make_shoot(workers=[pool()]), around=[make_cloud_profile()]
+    )
+    assert result.fields == {f"{PATH}[0].zones[{index}]" for index in range(3)} | {"spec.region"}
 
 
 UPSTREAM: dict[str, Any] = {
@@ -296,54 +298,58 @@ DOCUMENT: dict[str, Any] = {
         ),
     ],
 )
-def test_types_that_a_zone_lacks(
+def test_types_that_are_unavailable_in_a_zone(
     profile: dict[str, Any], worker: dict[str, Any], refused: set[str]
 ) -> None:
-    said = judge(
+    result = validate(
         "shoot.workers", make_shoot(workers=[worker]), around=[make_cloud_profile(**profile)]
     )
-    assert said.fields == refused
+    assert result.fields == refused
 
 
 @pytest.mark.parametrize(
     "odd", [5, [], {"constraints": 5}, {"constraints": {"zones": [5, {"region": 5}]}}]
 )
-def test_a_providers_own_configuration_never_matters(odd: Any) -> None:
-    said = judge("shoot.workers", make_shoot(), around=[make_cloud_profile(providerConfig=odd)])
-    assert said.refused == set()
+def test_provider_config_is_ignored(odd: Any) -> None:
+    result = validate(
+        "shoot.workers", make_shoot(), around=[make_cloud_profile(providerConfig=odd)]
+    )
+    assert result.refused == set()
 
 
-def test_an_unknown_machine_type_is_pointed_at() -> None:
-    said = judge_pools([pool(machine={"type": "smal"})])
-    assert (said.fields, said.warned) == (set(), {f"{PATH}[0].machine.type"})
+def test_an_unknown_machine_type_is_a_warning() -> None:
+    result = validate_pools([pool(machine={"type": "smal"})])
+    assert (result.fields, result.warned) == (set(), {f"{PATH}[0].machine.type"})
 
 
-def test_what_a_zone_lacks_stays_where_it_is_in_use() -> None:
+def test_unavailable_types_in_use_are_allowed() -> None:
     worker = pool(zones="ab", machine={"type": "large"})
     changed = make_shoot(workers=[worker | {"maximum": 5}])
-    said = judge(
+    result = validate(
         "shoot.workers",
         changed,
         make_shoot(workers=[worker]),
         around=[make_cloud_profile(**UPSTREAM)],
     )
-    assert said.refused == set()
+    assert result.refused == set()
 
 
 @pytest.mark.parametrize(("limit", "refused"), [(2, set()), (1, {PATH})])
 def test_the_sum_of_minimums_stays_within_the_profiles_limit(limit: int, refused: set[str]) -> None:
     profile = make_cloud_profile(limits={"maxNodesTotal": limit})
     workers = [pool(minimum=1), pool(name="two", minimum=1)]
-    assert judge("shoot.workers", make_shoot(workers=workers), around=[profile]).fields == refused
+    assert (
+        validate("shoot.workers", make_shoot(workers=workers), around=[profile]).fields == refused
+    )
 
 
-def test_a_missing_profile_is_pointed_at() -> None:
-    said = judge("shoot.workers", make_shoot())
-    assert (said.fields, said.warned) == (set(), {"spec.cloudProfileName"})
+def test_a_missing_profile_is_a_warning() -> None:
+    result = validate("shoot.workers", make_shoot())
+    assert (result.fields, result.warned) == (set(), {"spec.cloudProfileName"})
     today = make_shoot(
         spec={"cloudProfileName": None, "cloudProfile": {"kind": "CloudProfile", "name": "x"}}
     )
-    assert judge("shoot.workers", today).warned == {"spec.cloudProfile.name"}
+    assert validate("shoot.workers", today).warned == {"spec.cloudProfile.name"}
 
 
 def test_a_project_may_have_a_profile_of_its_own() -> None:
@@ -361,5 +367,5 @@ def test_a_project_may_have_a_profile_of_its_own() -> None:
         workers=[pool(zones="ax", machine={"type": "huge"})],
         spec={"cloudProfileName": None, "cloudProfile": reference},
     )
-    said = judge("shoot.workers", shoot, around=[own, make_cloud_profile()])
-    assert (said.fields, said.warned) == ({f"{PATH}[0].zones[1]"}, set())
+    result = validate("shoot.workers", shoot, around=[own, make_cloud_profile()])
+    assert (result.fields, result.warned) == ({f"{PATH}[0].zones[1]"}, set())

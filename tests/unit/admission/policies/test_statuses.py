@@ -1,11 +1,11 @@
-"""seed.status, managedseed.status, managedseedset.status: what controllers may tell of these."""
+"""seed.status, managedseed.status, managedseedset.status: status updates are consistent."""
 
 from typing import Any
 
 import pytest
 
-from tests.admission import Judged, judge
-from tests.builders import make_managed_seed, make_managed_seed_set, make_seed, merged
+from tests.support.admission import ValidationResult, validate
+from tests.support.builders import make_managed_seed, make_managed_seed_set, make_seed, merged
 from webhook.domain.options import AdmissionOptions, Options
 
 POLICIES = ("seed.status", "managedseed.status", "managedseedset.status")
@@ -17,11 +17,11 @@ MADE = {
 }
 
 
-def told(
+def validate_status(
     policy: str, new: dict[str, Any], old: dict[str, Any], options: Options | None = ON
-) -> Judged:
+) -> ValidationResult:
     before, after = (merged(MADE[policy], {"status": status}) for status in (old, new))
-    return judge(policy, after, before, options=options, subresource="status")
+    return validate(policy, after, before, options=options, subresource="status")
 
 
 @pytest.mark.parametrize(
@@ -40,16 +40,16 @@ def told(
         ),
     ],
 )
-def test_the_identity_of_a_seed(
+def test_the_cluster_identity_of_a_seed(
     new: dict[str, Any], old: dict[str, Any], refused: set[tuple[str, str]]
 ) -> None:
-    assert told("seed.status", new, old).refused == refused
+    assert validate_status("seed.status", new, old).refused == refused
 
 
 @pytest.mark.parametrize(("generation", "refused"), [(0, False), (7, False), (-1, True)])
 def test_the_generation_of_a_managed_seed(generation: int, refused: bool) -> None:
-    said = told("managedseed.status", {"observedGeneration": generation}, {})
-    assert said.fields == ({"status.observedGeneration"} if refused else set())
+    result = validate_status("managedseed.status", {"observedGeneration": generation}, {})
+    assert result.fields == ({"status.observedGeneration"} if refused else set())
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_the_generation_of_a_managed_seed(generation: int, refused: bool) -> Non
     ],
 )  # fmt: skip
 def test_the_counts_of_a_set(new: dict[str, Any], old: dict[str, Any], refused: str) -> None:
-    said = told("managedseedset.status", new, old)
-    assert said.refused == {(f"status.{name}", "Invalid") for name in refused.split()}
+    result = validate_status("managedseedset.status", new, old)
+    assert result.refused == {(f"status.{name}", "Invalid") for name in refused.split()}
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_the_counts_of_a_set(new: dict[str, Any], old: dict[str, Any], refused: 
         pytest.param({"retries": -1}, "retries", id="tried again less than never"),
     ],
 )
-def test_the_replica_that_a_set_waits_for(pending: dict[str, Any], field: str) -> None:
+def test_the_pending_replica_of_a_set(pending: dict[str, Any], field: str) -> None:
     whole = {"name": "set-0", "reason": "SeedNotReady", **pending}
-    said = told("managedseedset.status", {"pendingReplica": whole}, {})
-    assert said.fields == ({f"status.pendingReplica.{field}"} if field else set())
+    result = validate_status("managedseedset.status", {"pendingReplica": whole}, {})
+    assert result.fields == ({f"status.pendingReplica.{field}"} if field else set())
 
 
-def test_they_are_off_unless_the_operator_wants_them() -> None:
-    said = told("managedseedset.status", {"replicas": -1}, {}, options=None)
-    assert said.refused == set()
+def test_they_are_off_by_default() -> None:
+    result = validate_status("managedseedset.status", {"replicas": -1}, {}, options=None)
+    assert result.refused == set()

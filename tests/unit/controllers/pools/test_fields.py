@@ -1,20 +1,20 @@
-"""Zones say what their pool is like, pools have records, namespaces with adaptive pools a label."""
+"""Fields of zones, records of pools, and labels of namespaces with adaptive pools."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.builders import make_object
-from tests.machines import SHOOT_NAMESPACE, make_deployment
-from tests.unit.controllers.pools.world import KEY, OPTIONS, read, record, show, zone
+from tests.support.builders import make_object
+from tests.support.machine_objects import SHOOT_NAMESPACE, make_deployment
+from tests.support.pool_objects import KEY, OPTIONS, read, record, show, zone
 from webhook.api import names
 from webhook.api.core import Namespace
 from webhook.api.decode import convert
 from webhook.api.machines import MachineDeployment
 from webhook.controllers.pools.fields import plan_fields, plan_namespace
-from webhook.domain import poolencoding
 from webhook.domain.options import Options
+from webhook.domain.pools import record_encoding
 from webhook.runtime.actions import Create, Emit, Patch, Plan
 
 WORKER = make_object(
@@ -39,17 +39,17 @@ def make_cluster(**shoot: Any) -> dict[str, Any]:
     return make_object(api, "Cluster", SHOOT_NAMESPACE, spec={"shoot": shoot})
 
 
-def annotated(**notes: str) -> dict[str, Any]:
-    found = {f"{names.PREFIX}{name.replace('_', '-')}": text for name, text in notes.items()}
+def annotated(**annotations: str) -> dict[str, Any]:
+    found = {f"{names.PREFIX}{name.replace('_', '-')}": text for name, text in annotations.items()}
     return {"metadata": {"annotations": found}}
 
 
-def test_what_the_worker_says_is_written_first() -> None:
+def test_the_numbers_of_the_worker_are_written_first() -> None:
     (write,) = plan(make_deployment(bounds=None), WORKER).actions
     assert isinstance(write, Patch)
-    notes = write.change["metadata"]["annotations"]  # type: ignore[call-overload]
-    assert notes[names.POOL_MAXIMUM] == "6"
-    assert notes[names.POOL_ZONE_COUNT] == "2"
+    annotations = write.change["metadata"]["annotations"]  # type: ignore[call-overload]
+    assert annotations[names.POOL_MAXIMUM] == "6"
+    assert annotations[names.POOL_ZONE_COUNT] == "2"
 
 
 def test_an_adaptive_pool_gets_its_full_numbers_and_a_record() -> None:
@@ -67,25 +67,23 @@ def test_an_adaptive_pool_gets_its_full_numbers_and_a_record() -> None:
         }
     }
     assert isinstance(made, Create)
-    assert made.key.name == poolencoding.name_of(KEY)
+    assert made.key.name == record_encoding.name_of(KEY)
 
 
 STRATEGY = {"kubernetes": {"clusterAutoscaler": {"sizingStrategy": "Adaptive"}}}
 
 
 @pytest.mark.parametrize(
-    ("said", "around", "is_ours"),
+    ("fields", "around", "is_ours"),
     [
         pytest.param({}, [], False, id="a name with a place for its zone"),
         pytest.param({}, [WORKER], False, id="a Worker with numbers"),
-        pytest.param(
-            {}, [WORKER, make_cluster(spec={})], False, id="a Shoot that asks for nothing"
-        ),
+        pytest.param({}, [WORKER, make_cluster(spec={})], False, id="a Shoot without a strategy"),
         pytest.param(
             {},
             [WORKER, make_cluster(**annotated(sizing_strategy="Greedy"))],
             False,
-            id="a Shoot that asks for what nobody knows",
+            id="a Shoot with an unknown strategy",
         ),
         pytest.param(
             {},
@@ -101,19 +99,19 @@ STRATEGY = {"kubernetes": {"clusterAutoscaler": {"sizingStrategy": "Adaptive"}}}
         pytest.param(annotated(zone_index="0"), [], False, id="a place and nothing else"),
     ],
 )
-def test_a_pool_beside_a_gardener_is_left_alone_until_somebody_asks(
-    said: dict[str, Any], around: list[dict[str, Any]], is_ours: bool
+def test_a_pool_beside_a_gardener_is_ignored_until_it_is_requested(
+    fields: dict[str, Any], around: list[dict[str, Any]], is_ours: bool
 ) -> None:
-    deployment = make_deployment(bounds=None, **said)
+    deployment = make_deployment(bounds=None, **fields)
     assert bool(plan(deployment, *around, options=BESIDE).actions) == is_ours
     assert plan(deployment, *around).actions  # where no Gardener is, pools are ours
 
 
-def test_what_is_right_is_left_alone() -> None:
+def test_correct_fields_are_not_written() -> None:
     assert plan(zone(0, 3), record(disagreeing="")).actions == ()
 
 
-def test_a_zone_that_fits_nowhere_is_named() -> None:
+def test_a_zone_outside_its_pool_gets_an_event() -> None:
     (event,) = plan(make_deployment(bounds=(5, 3), **_index())).actions
     assert isinstance(event, Emit)
     assert (event.reason, event.type) == ("NotInPool", "Warning")
@@ -127,11 +125,11 @@ def _index() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("pools", "labelled", "change"),
     [
-        pytest.param([zone(0, 1)], False, "true", id="an adaptive pool came"),
-        pytest.param([zone(0, 1)], True, "unchanged", id="it is known"),
-        pytest.param([zone(0, 1, adaptive=False)], True, None, id="it is adaptive no more"),
-        pytest.param([], True, None, id="the last one went"),
-        pytest.param([], False, "unchanged", id="there is none"),
+        pytest.param([zone(0, 1)], False, "true", id="a new adaptive pool"),
+        pytest.param([zone(0, 1)], True, "unchanged", id="labelled already"),
+        pytest.param([zone(0, 1, adaptive=False)], True, None, id="no longer adaptive"),
+        pytest.param([], True, None, id="no pool left"),
+        pytest.param([], False, "unchanged", id="no pool"),
     ],
 )
 def test_namespaces_with_adaptive_pools_are_labelled(

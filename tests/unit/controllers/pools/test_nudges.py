@@ -1,17 +1,17 @@
-"""Zones that wait are woken when they could go on, and not more often than helps."""
+"""Zones that wait are nudged when they could proceed, and not too often."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.unit.controllers.pools.world import NOW, fleet, record, show, zone
+from tests.support.pool_objects import NOW, fleet, record, show, zone
 from webhook.api import names
 from webhook.api.decode import convert
 from webhook.api.machines import MachineDeployment
-from webhook.api.timestamps import format_micro_time
 from webhook.controllers.pools.nudges import plan_nudge
-from webhook.domain.poolrecord import Grant
+from webhook.domain.pools.pool_record import PermitGrant
+from webhook.kube.timestamps import format_micro_time
 from webhook.runtime.actions import Patch, Plan
 
 
@@ -32,7 +32,7 @@ def at_rest(owner: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def waiting(owner: dict[str, Any]) -> list[dict[str, Any]]:
-    """A zone whose new set got nothing so far."""
+    """Return a zone whose new set has no machines yet."""
     return [*at_rest(owner), *fleet(owner, "2", 0, revision=2)]
 
 
@@ -46,25 +46,25 @@ A, B = zone(0, 2), zone(1, 2)
 @pytest.mark.parametrize(
     ("around", "nudged"),
     [
-        pytest.param(at_rest(A), False, id="all is done"),
+        pytest.param(at_rest(A), False, id="complete"),
         pytest.param(waiting(A), True, id="a permit is free"),
         pytest.param([*waiting(A), B, *surging(B)], False, id="another zone has it"),
-        pytest.param(surging(A), False, id="it has the permit and waits for its machine"),
-        pytest.param(surging(A, serving=1), True, id="an old machine may go"),
+        pytest.param(surging(A), False, id="has the permit and waits for its machine"),
+        pytest.param(surging(A, serving=1), True, id="an old machine may be removed"),
         pytest.param(fleet(A, "1", 1), True, id="sets do not sum to the replicas"),
-        pytest.param([], True, id="no set was made, as after an outage"),
+        pytest.param([], True, id="no set, as after an outage"),
     ],
 )
-def test_who_is_woken(around: list[dict[str, Any]], nudged: bool) -> None:
+def test_zones_that_are_nudged(around: list[dict[str, Any]], nudged: bool) -> None:
     assert is_nudge(plan(A, *around)) is nudged
 
 
-def test_a_grant_on_its_way_has_the_permit() -> None:
-    grant = Grant(size=1, time=format_micro_time(NOW), zone=B["metadata"]["name"])
+def test_a_grant_holds_the_permit() -> None:
+    grant = PermitGrant(size=1, time=format_micro_time(NOW), zone=B["metadata"]["name"])
     assert not is_nudge(plan(A, *waiting(A), B, *waiting(B), record(grants={"new": grant})))
 
 
-def test_pools_that_are_not_adaptive_are_left_alone() -> None:
+def test_pools_that_are_not_adaptive_are_ignored() -> None:
     still = zone(0, 2, adaptive=False)
     assert plan(still, *waiting(still)).actions == ()
 
@@ -73,19 +73,19 @@ def label(value: str) -> dict[str, Any]:
     return zone(0, 2, metadata={"labels": {names.NUDGE: value}})
 
 
-def test_the_same_state_is_told_again_only_after_a_while() -> None:
+def test_the_same_state_is_nudged_again_only_after_a_while() -> None:
     first = plan(A, *waiting(A))
     (write,) = first.actions
     assert isinstance(write, Patch)
-    told = label(write.change["metadata"]["labels"][names.NUDGE])  # type: ignore[call-overload]
-    soon = plan(told, *waiting(told), after=1)
+    nudged = label(write.change["metadata"]["labels"][names.NUDGE])  # type: ignore[call-overload]
+    soon = plan(nudged, *waiting(nudged), after=1)
     assert not is_nudge(soon)
     assert soon.requeue_after == pytest.approx(9, abs=0.1)
-    assert is_nudge(plan(told, *waiting(told), after=10))
+    assert is_nudge(plan(nudged, *waiting(nudged), after=10))
 
 
-def test_another_state_is_told_soon_but_not_at_once() -> None:
+def test_another_state_is_nudged_soon_but_not_at_once() -> None:
     stamp = int((NOW - timedelta(seconds=0.1)).timestamp() * 1000)
-    told = label(f"{stamp}-another")
-    assert plan(told, *waiting(told)).requeue_after == pytest.approx(0.2, abs=0.01)
-    assert is_nudge(plan(told, *waiting(told), after=0.3))
+    nudged = label(f"{stamp}-another")
+    assert plan(nudged, *waiting(nudged)).requeue_after == pytest.approx(0.2, abs=0.01)
+    assert is_nudge(plan(nudged, *waiting(nudged), after=0.3))
