@@ -1,4 +1,4 @@
-"""Run the benchmarks, all or those named, and keep what they measure."""
+"""Run the benchmarks, all or those named, and store their results."""
 
 import argparse
 import importlib
@@ -30,7 +30,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def machine() -> dict[str, Any]:
-    """Say where the measurements were made; absolute figures mean nothing elsewhere."""
+    """Describe the machine; absolute figures mean nothing on another one."""
     return {
         "python": platform.python_version(),
         "system": platform.system(),
@@ -40,7 +40,7 @@ def machine() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run benchmarks; a figure that misses its aim is said so, and is a failure."""
+    """Run benchmarks; a figure that misses its aim is reported and is a failure."""
     available = {module.NAME: module for module in modules()}
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(available)}")

@@ -1,6 +1,6 @@
 """A client that costs as little as possible, so that the server is what is measured.
 
-Run as a process of its own: python -m benchmarks._load PORT FOLDER SECONDS CONNECTIONS [update].
+Run as a process: `python -m benchmarks._load PORT FOLDER SECONDS CONNECTIONS [update]`.
 """
 
 import asyncio
@@ -18,11 +18,12 @@ from typing_extensions import override
 from benchmarks._shoots import make_shoot
 
 AUTHORITY_FILE = "ca.crt"
+CLIENT_FILE = "client.pem"
 SIZE = 8 * 1024
 
 
 def make_review() -> bytes:
-    """Make a review of a Shoot, of 8 KB altogether."""
+    """Return a review of a Shoot, of 8 KB altogether."""
     shoot = make_shoot(1)
     review: dict[str, Any] = {
         "apiVersion": "admission.k8s.io/v1",
@@ -54,7 +55,7 @@ def make_review() -> bytes:
 
 
 def make_update() -> bytes:
-    """Make a review of an update of a Shoot, of 8 KB: another maximum for one of its pools."""
+    """Return a review of an update of a Shoot, of 8 KB: another maximum for one of its pools."""
     review = json.loads(make_review())
     old = make_shoot(1)
     old["metadata"]["annotations"]["note"] = ""
@@ -68,7 +69,7 @@ def make_update() -> bytes:
 
 
 class Caller(asyncio.Protocol):
-    """Sends the same request again as soon as it was answered."""
+    """Sends the same request again as soon as it is answered."""
 
     def __init__(self, request: bytes, until: float) -> None:
         self._request = request

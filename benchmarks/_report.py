@@ -1,4 +1,4 @@
-"""Write what was measured into the documentation."""
+"""Write the results into the documentation."""
 
 import json
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any
 _HEAD = """\
 # Benchmarks
 
-Written by `make bench` from `benchmarks/results/`; each module of `benchmarks/` says what it
-measures and how. Figures are ratios within one run, medians over interleaved rounds, because
-absolute ones mean nothing on another machine.
+This page lists what was measured. `make bench` writes it from `benchmarks/results/`; the docstring
+of each module of `benchmarks/` describes what it measures and how. Figures are ratios within one
+run, as medians over interleaved rounds, because absolute figures depend on the machine.
 """
 
 

@@ -1,4 +1,4 @@
-"""Shoots as they are in real landscapes, about 9 KB each as the API server sends them."""
+"""Shoots as in real landscapes, about 9 KB each as the API server sends them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ def make_shoot(number: int) -> dict[str, Any]:
 
 
 def make_surroundings() -> Iterator[dict[str, Any]]:
-    """Yield what policies look up for these shoots: profile, bindings, a quota, seeds."""
+    """Yield what policies read for these shoots: profile, bindings, a quota, seeds."""
     core = "core.gardener.cloud/v1beta1"
     types = ("m5.large", "m5.xlarge", "m5.2xlarge", "c5.large", "c5.xlarge", "r5.large")
     yield {

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: reading `pages`, or filling the `cache`."""
+"""One measurement in a process: reading `pages`, or filling the `cache`."""
 
 import asyncio
 import gc
@@ -11,28 +11,20 @@ from typing import Any
 
 import uvloop
 
-from webhook.api.decode import decode
 from webhook.api.kinds import KINDS, kind_of_model
 from webhook.api.shoots import Shoot
 from webhook.cluster import config
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
 from webhook.cluster.requests import Selection
-from webhook.runtime.clock import SystemClock
+from webhook.kube.clock import SystemClock
 from webhook.state.store import Store
 
 SHOOTS = Selection(kind_of_model(Shoot))
 
 
 async def fetch_pages(client: Client) -> list[Shoot]:
-    held: list[Shoot] = []
-    token = ""
-    while True:
-        page = await client.page(SHOOTS, token)
-        held += [decode(Shoot, item) for item in page.items]
-        token = page.token
-        if not token:
-            return held
+    return await client.list_objects(Shoot)
 
 
 async def fill_cache(client: Client) -> Store[Shoot]:
@@ -41,7 +33,7 @@ async def fill_cache(client: Client) -> Store[Shoot]:
     await cache.wait_synced()
     await asyncio.sleep(0)
     following.cancel()
-    return cache.memory.store(Shoot)
+    return cache.state.store(Shoot)
 
 
 def collection_ms() -> float:
@@ -51,9 +43,9 @@ def collection_ms() -> float:
 
 
 class LoopWatch:
-    """How long the loop was kept from others: by the clock, and in CPU time of its own thread.
+    """How long the event loop was blocked: in real time, and in CPU time of its own thread.
 
-    Only the latter is ours alone on a machine that does other work, too.
+    Only the latter is comparable on a machine with other work.
     """
 
     def __init__(self) -> None:
@@ -92,5 +84,5 @@ async def measure(mode: str, kubeconfig: str, spawned: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    logging.disable(logging.WARNING)  # most kinds are not served here, and say so
+    logging.disable(logging.WARNING)  # most kinds are not served here, which the cache reports
     print(json.dumps(uvloop.run(measure(*sys.argv[1:]))))

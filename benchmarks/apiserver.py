@@ -1,4 +1,4 @@
-"""The embedded API server beside kube-apiserver and etcd: writes and reads of 10,000 Shoots."""
+"""The embedded API server compared with kube-apiserver and etcd: 10,000 Shoots."""
 
 import asyncio
 import json
@@ -17,10 +17,10 @@ from benchmarks._shoots import make_shoot
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
 from webhook.api.shoots import Shoot
-from webhook.planes.binaries import missing
-from webhook.planes.embedded import Embedded
-from webhook.planes.kubernetes import Kubernetes
-from webhook.planes.parts import PARTS
+from webhook.dev.planes.binaries import missing
+from webhook.dev.planes.components import COMPONENTS
+from webhook.dev.planes.embedded import Embedded
+from webhook.dev.planes.kubernetes import Kubernetes
 
 NAME = "apiserver"
 SHOOTS = 10_000
@@ -34,8 +34,8 @@ Server = Embedded | Kubernetes
 
 
 def run(rounds: int) -> dict[str, Any]:
-    """Measure both servers on the same work; each waits for its disk before it answers a write."""
-    parts = [part for part in PARTS if part.name in {"etcd", "kubernetes"}]
+    """Measure both servers on the same work; each syncs its disk before it answers a write."""
+    parts = [part for part in COMPONENTS if part.name in {"etcd", "kubernetes"}]
     if lacking := [name for part in parts for name in missing(part)]:
         return {"not_run": f"{', '.join(lacking)} not built: run `make real`"}
     return asyncio.run(_run(rounds))
@@ -96,13 +96,13 @@ async def _prepare(server: Server) -> None:
 
 
 def _shares(rounds: int) -> Iterator[range]:
-    """Divide the Shoots over rounds, so that the servers take turns in filling up."""
+    """Divide the Shoots over rounds, so that the servers are filled in turn."""
     edges = [SHOOTS * number // rounds for number in range(rounds + 1)]
     return (range(*edge) for edge in pairwise(edges))
 
 
 async def _fill(numbers: range, session: aiohttp.ClientSession) -> float:
-    """Create a share of the Shoots and return how many a second."""
+    """Create a share of the Shoots; return how many a second."""
     bodies = [json.dumps(make_shoot(number)).encode() for number in numbers]
 
     async def work() -> None:
@@ -119,7 +119,7 @@ async def _fill(numbers: range, session: aiohttp.ClientSession) -> float:
 
 
 async def _get(session: aiohttp.ClientSession) -> float:
-    """Get single Shoots for some seconds and return how many a second."""
+    """Get single Shoots for some seconds; return how many a second."""
     count = 0
     begun = time.perf_counter()
 
@@ -137,7 +137,7 @@ async def _get(session: aiohttp.ClientSession) -> float:
 
 
 async def _list(session: aiohttp.ClientSession) -> float:
-    """List all Shoots once and return how many such lists a second there could be."""
+    """List all Shoots once; return how many such lists a second are possible."""
     begun = time.perf_counter()
     async with session.get(PATH) as response:
         body = await response.read()

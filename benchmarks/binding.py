@@ -1,8 +1,8 @@
-"""Shoots that wait on a real Gardener until they are bound: ours beside gardener-scheduler.
+"""Pending shoots on a real Gardener until they are bound: ours and gardener-scheduler.
 
-Both stand ready and are woken in turn, on the same landscape, when all that wait have been
-created. Ours runs as on big landscapes: one process admits, another places. gardener-scheduler has
-two workers and no limit on its requests: its work is measured, and no throttle.
+Both are running and are resumed in turn, on the same landscape, when all pending shoots have been
+created. Ours runs as on large landscapes: one process admits, another places. gardener-scheduler
+has two workers and no limit on its requests, so that its work is measured and not a throttle.
 """
 
 import argparse
@@ -17,30 +17,30 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks._gardens import Landscape, count_calls
-from tests.gardening import ACCOUNT, GROUPS, Beside
-from webhook.cli.dev.server import Server
-from webhook.planes.binaries import missing
-from webhook.planes.gardener import Gardener
-from webhook.planes.parts import PARTS
-from webhook.planes.ports import free_port
-from webhook.planes.process import Process
+from benchmarks._gardener_landscape import Landscape, count_calls
+from tests.support.garden_cluster import ACCOUNT, GROUPS, GardenCluster
+from webhook.dev.planes.binaries import missing
+from webhook.dev.planes.components import COMPONENTS
+from webhook.dev.planes.gardener import Gardener
+from webhook.dev.planes.ports import free_port
+from webhook.dev.planes.process import Process
+from webhook.dev.server import EspalierProcess
 
 NAME = "binding"
 AS_FAST = 3.0
 MOST_ROUNDS = 3
 WORKERS = 2
 SETTLE_SECONDS = 3.0
-"""How long events, ledgers and deletions come after the last placement."""
+"""How long Events, ledgers and deletions take after the last placement."""
 WAKE_SECONDS = 6.0
-"""How long who slept needs to see what happened meanwhile, listing all anew if it must."""
+"""How long a resumed process needs to catch up, with new lists if needed."""
 
 LEASE = ("--lease-duration=900", "--renew-deadline=600", "--retry-period=2")
 """Frozen for a while, ours still leads."""
 
 
 class Sizes(NamedTuple):
-    """How much there is."""
+    """The size of the landscape."""
 
     seeds: int = 500
     placed: int = 5_000
@@ -48,7 +48,7 @@ class Sizes(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """Who places shoots with this `schedulerName`."""
+    """A scheduler that places shoots with this `schedulerName`."""
 
     name: str
     scheduler: str
@@ -56,7 +56,7 @@ class Contender(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What one contender needed for all arrivals."""
+    """What one scheduler needed for all arrivals."""
 
     seconds: float
     calls: "Counter[str]"
@@ -65,18 +65,18 @@ class Turn(NamedTuple):
 def run(rounds: int) -> dict[str, Any]:
     """Measure both in turn."""
     needed = ("etcd", "kubernetes", "gardener")
-    if any(missing(part) for part in PARTS if part.name in needed):
+    if any(missing(part) for part in COMPONENTS if part.name in needed):
         return {"not_run": "a real Gardener is not built: run `make real`", "figures": []}
     return asyncio.run(measure(Sizes(), min(rounds, MOST_ROUNDS)))
 
 
 async def measure(sizes: Sizes, rounds: int) -> dict[str, Any]:
-    """Make the landscape, wake the contenders by turns and compare them."""
+    """Create the landscape, resume the schedulers in turn and compare them."""
     with tempfile.TemporaryDirectory() as folder:
         plane = Gardener(Path(folder), durable=False)
         plane.gardener_scheduler.workers = WORKERS
         async with plane:
-            # Nobody plays gardenlets: seeds stay ready only where nobody looks for their leases.
+            # Without gardenlets, seeds stay ready only if no controller reads their leases.
             await plane.gardener_controller_manager.stop()
             async with Landscape(plane) as landscape:
                 await landscape.fill(sizes.seeds, sizes.placed)
@@ -93,17 +93,17 @@ async def measure(sizes: Sizes, rounds: int) -> dict[str, Any]:
     return _report(sizes, turns)
 
 
-async def _start(plane: Gardener, folder: Path) -> tuple[Server, Server]:
-    """Start Espalier under its account; the process that places keeps the webhooks, too."""
-    beside = Beside(plane, folder / "beside")
-    await beside.install()
+async def _start(plane: Gardener, folder: Path) -> tuple[EspalierProcess, EspalierProcess]:
+    """Start Espalier under its account; the process that places also manages the webhooks."""
+    median_ratio = GardenCluster(plane, folder / "beside")
+    await median_ratio.install()
     account = await asyncio.to_thread(plane.apiserver.access, ACCOUNT, GROUPS)
     kubeconfig = await asyncio.to_thread(account.write_kubeconfig, folder / "account")
     ports = (free_port(), free_port()), (free_port(), free_port())
     roles = "--roles=admission,extender"
-    admission = Server(folder / "admission", kubeconfig, ports[0], roles)
+    admission = EspalierProcess(folder / "admission", kubeconfig, ports[0], roles)
     advertised = f"--advertise-url={admission.url}"
-    placing = Server(
+    placing = EspalierProcess(
         folder / "placing", kubeconfig, ports[1], "--roles=controllers", advertised, *LEASE
     )
     await admission.start()
@@ -125,7 +125,7 @@ async def _take_turns(
     for number in range(rounds):
         for contender in contenders:
             turn = await _take_turn(landscape, contender, arrivals)
-            _say(
+            _print_progress(
                 f"round {number + 1} of {rounds}, {contender.name}:"
                 f" {arrivals} bound in {turn.seconds:.1f} s,"
                 f" {sum(turn.calls.values()) / arrivals:.1f} API calls each"
@@ -136,7 +136,7 @@ async def _take_turns(
 
 async def _take_turn(landscape: Landscape, contender: Contender, arrivals: int) -> Turn:
     process = contender.process
-    # What happened while it slept is not its work.
+    # What happened while it was paused is not its work.
     process.resume()
     await asyncio.sleep(WAKE_SECONDS)
     process.pause()
@@ -173,7 +173,7 @@ def _report(sizes: Sizes, turns: dict[str, list[Turn]]) -> dict[str, Any]:
             {
                 "what": f"API calls a placement (gardener-scheduler: {each['gardener-scheduler']})",
                 "value": each["ours"],
-                "aim": "told, no aim",
+                "aim": "reported, no aim",
                 "met": True,
             },
         ],
@@ -181,18 +181,18 @@ def _report(sizes: Sizes, turns: dict[str, list[Turn]]) -> dict[str, Any]:
 
 
 def _calls_each(turns: list[Turn], arrivals: int) -> dict[str, float]:
-    """Count calls a placement by what was called; what hardly ever was is noise."""
+    """Count calls a placement by verb and resource; rare ones are noise."""
     total: Counter[str] = sum((turn.calls for turn in turns), Counter())
     each = {name: round(count / arrivals / len(turns), 2) for name, count in total.most_common()}
     return {name: value for name, value in each.items() if value >= 0.02}
 
 
-def _say(text: str) -> None:
+def _print_progress(text: str) -> None:
     print(f"  {text}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    """Try it with other sizes; nothing is kept."""
+    """Run with other sizes, without storing the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.binding", description=__doc__)
     for name, value in Sizes()._asdict().items():
         parser.add_argument(f"--{name}", type=int, default=value)

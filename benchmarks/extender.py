@@ -1,4 +1,4 @@
-"""How long a scheduler waits for the filter, beside an endpoint that only reads the names."""
+"""How long a scheduler waits for the filter, compared with an endpoint that only reads names."""
 
 import asyncio
 import json
@@ -11,27 +11,27 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks import _measured
-from benchmarks._extender_door import WAITING
-from benchmarks._load import AUTHORITY_FILE
-from benchmarks._measured import Found
+from benchmarks import _measurement
+from benchmarks._extender_server import WAITING
+from benchmarks._load import AUTHORITY_FILE, CLIENT_FILE
+from benchmarks._measurement import Found
 from benchmarks.scheduling import NAMES
 
 NAME = "extender"
 CALLS = 300
-DOORS = ("bare", "ours")
+SERVERS = ("bare", "ours")
 AIM = 20.0
 
 
 def run(rounds: int) -> dict[str, Any]:
-    """Ask both in turn, one call after the other as a scheduler does, on one connection."""
+    """Call both in turn as a scheduler does: with a certificate, one call after the other."""
     return asyncio.run(_run(rounds))
 
 
 async def _run(rounds: int) -> dict[str, Any]:
-    measured = await _measured.in_turn(rounds, DOORS, _measure)
+    measured = await _measurement.in_turn(rounds, SERVERS, _measure)
     p99 = median(each["p99_ms"] for each in measured["ours"])
-    multiple = _measured.beside(measured, "ours", "bare", "p50_ms")
+    multiple = _measurement.median_ratio(measured, "ours", "bare", "p50_ms")
     return {
         "measured": measured,
         "figures": [
@@ -44,18 +44,18 @@ async def _run(rounds: int) -> dict[str, Any]:
             {
                 "what": "the same, median, as a multiple of the endpoint that only reads",
                 "value": round(multiple, 1),
-                "aim": "told, no aim",
+                "aim": "reported, no aim",
                 "met": True,
             },
         ],
     }
 
 
-async def _measure(door: str) -> Found:
+async def _measure(server: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        command = _measured.door(door, folder, "_extender_door")
-        async with _measured.serving(command) as (_, port):
-            waits = await _ask(port, Path(folder))
+        command = _measurement.server_command(server, folder, "_extender_server")
+        async with _measurement.serving(command) as (_, port):
+            waits = await _call_filter(port, Path(folder))
     waits.sort()
     return {
         "p50_ms": round(median(waits) * 1e3, 2),
@@ -63,8 +63,9 @@ async def _measure(door: str) -> Found:
     }
 
 
-async def _ask(port: str, folder: Path) -> list[float]:
+async def _call_filter(port: str, folder: Path) -> list[float]:
     context = ssl.create_default_context(cafile=str(folder / AUTHORITY_FILE))
+    context.load_cert_chain(folder / CLIENT_FILE)
     url = f"https://localhost:{port}/scheduler/filter"
     bodies = [_body(index) for index in range(WAITING)]
     waits = []
@@ -76,7 +77,7 @@ async def _ask(port: str, folder: Path) -> list[float]:
             waits.append(time.perf_counter() - began)
             if response.status != 200 or b'"Error":""' not in answer.replace(b": ", b":"):
                 raise RuntimeError(answer[:200].decode())
-    return waits[WAITING:]  # what is remembered of each shoot is found out in the first calls
+    return waits[WAITING:]  # the cached results of each shoot are computed in the first calls
 
 
 def _body(index: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Beside Gardener's own code, one core each: decisions, and the check of worker pools."""
+"""Ours and Gardener's own code, one core each: decisions, and the validation of worker pools."""
 
 import asyncio
 import gc
@@ -12,22 +12,22 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import _measured
-from benchmarks._measured import Found, Load
-from tests.landscapes import read
+from benchmarks import _measurement
+from benchmarks._measurement import Found, Load
+from tests.support.landscape_objects import read
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.kinds import KINDS
-from webhook.api.meta import Draft, Object
 from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
+from webhook.dev.planes.binaries import find
+from webhook.dev.planes.ports import free_port
 from webhook.domain.options import Options, SchedulingOptions
-from webhook.planes.binaries import find
-from webhook.planes.ports import free_port
+from webhook.kube.meta import Draft, Object
 from webhook.scheduling import profiles
-from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
-from webhook.state.memory import Memory
+from webhook.scheduling.seed_table import SeedTable
+from webhook.state.cluster_state import ClusterState
 from webhook.state.snapshot import Snapshot
 
 NAME = "gardener"
@@ -37,7 +37,7 @@ REGIONS = ("eu-west-1", "eu-central-1", "us-east-1", "us-west-2", "ap-south-1", 
 ASKS = 2_000
 PEER_SECONDS = 5.0
 LOAD = Load()
-BESIDE_WEBHOOK, BETTER = 2.0, 3.0
+AIM_WEBHOOK, BETTER = 2.0, 3.0
 
 
 def run(rounds: int) -> dict[str, Any]:
@@ -54,17 +54,17 @@ def run(rounds: int) -> dict[str, Any]:
 async def _decisions(
     peer: Path, rounds: int, seeds: int, shoots: int, aim: float
 ) -> dict[str, Any]:
-    """Decide in one landscape, ours and theirs by turns, both by the clock on the wall."""
+    """Decide in one landscape, ours and theirs in turn, both in real time."""
     theirs = "DetermineSeed"
     landscape = _landscape(seeds, shoots)
     ours, document = _Ours(landscape), msgspec.json.encode(landscape)
 
-    async def measure(door: str) -> Found:
-        rate = await _decide(peer, document) if door == theirs else ours.decide()
+    async def measure(server: str) -> Found:
+        rate = await _decide(peer, document) if server == theirs else ours.decide()
         return {"rate": round(rate, 2)}
 
-    measured = await _measured.in_turn(rounds, ("ours", theirs), measure)
-    ratio = _measured.beside(measured, "ours", theirs, "rate")
+    measured = await _measurement.in_turn(rounds, ("ours", theirs), measure)
+    ratio = _measurement.median_ratio(measured, "ours", theirs, "rate")
     return {
         "seeds": seeds,
         "shoots": shoots,
@@ -79,12 +79,12 @@ async def _decisions(
 
 
 class _Ours:
-    """A landscape in memory, and shoots that ask for seeds in it."""
+    """A landscape in memory, and shoots that need seeds in it."""
 
     def __init__(self, landscape: Draft) -> None:
         scheduling = SchedulingOptions(profile="gardener", strategy="MinimalDistance")
         options = Options(beside_gardener=True, scheduling=scheduling)
-        self._memory = Memory([kind.model for kind in KINDS], options=options)
+        self._memory = ClusterState([kind.model for kind in KINDS], options=options)
         models: dict[str, type[Object]] = {
             "seeds": Seed, "shoots": Shoot, "cloudProfiles": CloudProfile, "projects": Project,
         }  # fmt: skip
@@ -98,7 +98,7 @@ class _Ours:
 
     def decide(self) -> float:
         """Place arrivals one after the other with profile `gardener`, each counted for the next."""
-        seeds, now = Landscape(), Snapshot.of([]).taken_at
+        seeds, now = SeedTable(), Snapshot.of([]).taken_at
         profile, shoots = profiles.PROFILES["gardener"], self._memory.store(Shoot)
         place(self._asks[0], seeds, Snapshot(self._memory, now), profile)
         spent = 0.0
@@ -115,15 +115,15 @@ class _Ours:
 
 
 async def _decide(peer: Path, landscape: bytes) -> float:
-    """Let Gardener's own code decide for some seconds."""
+    """Run Gardener's own code for some seconds."""
     process = await asyncio.create_subprocess_exec(
         *(str(peer), "bench", str(PEER_SECONDS)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env=os.environ | {"GOMAXPROCS": "1"},
     )
-    said, _ = await process.communicate(landscape)
-    return float(said)
+    output, _ = await process.communicate(landscape)
+    return float(output)
 
 
 def _landscape(seeds: int, shoots: int) -> Draft:
@@ -225,33 +225,33 @@ def _shoot(name: str, chance: Random, seed: str = "") -> Draft:
 
 
 async def _validate(peer: Path, rounds: int) -> dict[str, Any]:
-    """Our whole table beside a controller-runtime webhook that checks worker pools alone."""
+    """Compare all our policies with a controller-runtime webhook that only checks worker pools."""
     theirs = "controller-runtime"
 
-    def measure(door: str) -> Awaitable[Found]:
-        return _serve_theirs(peer) if door == theirs else _serve_ours()
+    def measure(server: str) -> Awaitable[Found]:
+        return _serve_theirs(peer) if server == theirs else _serve_ours()
 
-    measured = await _measured.in_turn(rounds, ("ours", theirs), measure)
-    ratio = _measured.beside(measured, "ours", theirs, "rate")
+    measured = await _measurement.in_turn(rounds, ("ours", theirs), measure)
+    ratio = _measurement.median_ratio(measured, "ours", theirs, "rate")
     return {
         "measured": measured,
         "figure": {
             "what": "/validate with every policy beside a controller-runtime webhook on Shoots",
             "value": round(ratio, 2),
-            "aim": f"at least {BESIDE_WEBHOOK:g}, better {BETTER:g}",
-            "met": ratio >= BESIDE_WEBHOOK,
+            "aim": f"at least {AIM_WEBHOOK:g}, better {BETTER:g}",
+            "met": ratio >= AIM_WEBHOOK,
         },
     }
 
 
 async def _serve_ours() -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        return await _measured.measure(_measured.door("full", folder), folder, LOAD)
+        return await _measurement.measure(_measurement.server_command("full", folder), folder, LOAD)
 
 
 async def _serve_theirs(peer: Path) -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        _measured.certify(Path(folder))
+        _measurement.certify(Path(folder))
         port = str(free_port())
         command = (str(peer), "webhook", folder, port)
-        return await _measured.measure(command, folder, LOAD, port)
+        return await _measurement.measure(command, folder, LOAD, port)

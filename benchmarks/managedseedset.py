@@ -1,4 +1,4 @@
-"""What a set of seeds costs: API calls for each replica, and time for each pass over the set."""
+"""The cost of a ManagedSeedSet: API calls for each replica, and time for each pass."""
 
 import asyncio
 import json
@@ -10,33 +10,33 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.gardens import Garden
-from tests.landscapes import raw_seed
-from tests.leaders import OURS, PLAYED, define_kinds, running
-from tests.sets import make_parent, make_set
+from tests.support.controllers import LOCAL_PROVIDER, OURS, define_kinds, running_controllers
+from tests.support.fake_garden import FakeGarden
+from tests.support.landscape_objects import raw_seed
+from tests.support.set_objects import make_parent, make_set
 from webhook.api.managedseeds import ManagedSeedSet
-from webhook.cli.dev import shoots
 from webhook.cluster.client import Client
-from webhook.cluster.requests import Request
+from webhook.cluster.requests import ApiRequest
 from webhook.controllers.managedseedset.plan import plan
+from webhook.dev.localprovider import shoots
+from webhook.dev.planes.embedded import Embedded
 from webhook.domain.options import Options, SeedsOptions
-from webhook.planes.embedded import Embedded
 
 NAME = "managedseedset"
 SIZES = (50, 500)
 AT_ONCE = 20
 MOST_GROWTH = 1.2
 LONGEST_SECONDS = 900
-LOOKS = 5
+PASSES = 5
 COLD = bytearray(64 * 2**20)
-"""More than any cache of a processor holds."""
+"""More than any processor cache holds."""
 
 
 def count_calls(client: Client, calls: "Counter[str]") -> Client:
-    """Have a client count every request that it sends, reads included."""
+    """Count every request that a client sends, reads included."""
     send = client.send
 
-    async def counted(request: Request, *args: float, **more: float) -> bytes:
+    async def counted(request: ApiRequest, *args: float, **more: float) -> bytes:
         calls[f"{request.method} {_resource(request.path)}"] += 1
         return await send(request, *args, **more)
 
@@ -45,8 +45,8 @@ def count_calls(client: Client, calls: "Counter[str]") -> Client:
 
 
 def run(rounds: int) -> dict[str, Any]:
-    """Scale a set from nothing to each size, and time passes over sets that stand."""
-    shoots.PACE = timedelta(0)  # type: ignore[misc]
+    """Scale a set from nothing to each size, and time passes over sets at rest."""
+    shoots.OPERATION_DURATION = timedelta(0)  # type: ignore[misc]
     calls = {size: asyncio.run(_scale(size)) for size in SIZES}
     passes = asyncio.run(_time_passes(rounds))
     few, many = SIZES
@@ -93,19 +93,19 @@ async def _scale(size: int) -> "Counter[str]":
             wanted = make_set("leaf", size, maxParallel=AT_ONCE)
             await server.kubectl("apply", "--server-side", "-f", "-", input=wanted)
             async with (
-                running(server, PLAYED, options),
-                running(
+                running_controllers(server, LOCAL_PROVIDER, options),
+                running_controllers(
                     server, OURS, options, through=lambda client: count_calls(client, calls)
                 ) as cache,
                 asyncio.timeout(LONGEST_SECONDS),
             ):
                 ready = asyncio.Event()
 
-                def look(_old: Any, new: Any) -> None:
+                def time_pass(_old: Any, new: Any) -> None:
                     if new is not None and _is_ready([new], size):
                         ready.set()
 
-                cache.add_listener(ManagedSeedSet, look)
+                cache.add_listener(ManagedSeedSet, time_pass)
                 await ready.wait()
     return calls
 
@@ -126,16 +126,16 @@ def _is_ready(sets: Any, size: int) -> bool:
 
 
 async def _time_passes(rounds: int) -> dict[str, dict[int, float]]:
-    """Look at sets whose replicas all stand, by turns, and say what that costs.
+    """Time passes over sets at rest, in turn.
 
-    Steps are counted, so they are the same in every run. Time is told apart: *cold* is a look
-    that finds nothing of the set in the processor's caches, as one does in a process that has
-    other work between two passes; *warm* is the look right after it, for which the small set is
-    in the caches and the large one is not, so it tells the size of the caches, too.
+    Steps are counted, so they are the same in every run. Times are separate: *cold* is a pass that
+    finds nothing of the set in the processor's caches, as in a process with other work between two
+    passes; *warm* is the pass right after it, for which the small set is in the caches and the
+    large one is not, so it also measures the size of the caches.
     """
     gardens = {size: await _grow(size) for size in SIZES}
     found = {name: dict.fromkeys(SIZES, float("inf")) for name in ("cold", "warm")}
-    for _ in range(rounds * LOOKS):
+    for _ in range(rounds * PASSES):
         for size, garden in gardens.items():
             bytes(COLD)
             for name in ("cold", "warm"):
@@ -143,15 +143,15 @@ async def _time_passes(rounds: int) -> dict[str, dict[int, float]]:
     return {**found, "steps": {size: _count_steps(each) for size, each in gardens.items()}}
 
 
-def _time_pass(garden: Garden) -> float:
+def _time_pass(garden: FakeGarden) -> float:
     owner, snapshot = garden.get(ManagedSeedSet, "leaf"), garden.api.snapshot()
     started = time.process_time()
     plan(owner, snapshot)
     return time.process_time() - started
 
 
-def _count_steps(garden: Garden) -> float:
-    """Count the calls of functions in one pass."""
+def _count_steps(garden: FakeGarden) -> float:
+    """Count the function calls of one pass."""
     owner, snapshot = garden.get(ManagedSeedSet, "leaf"), garden.api.snapshot()
     counted = 0
 
@@ -167,8 +167,8 @@ def _count_steps(garden: Garden) -> float:
     return float(counted)
 
 
-async def _grow(size: int) -> Garden:
-    garden = Garden()
+async def _grow(size: int) -> FakeGarden:
+    garden = FakeGarden()
     garden.put(make_parent())
     garden.put(make_set(replicas=size, maxParallel=size))
     await garden.run(60, lambda: _is_ready(garden.api.memory.store(ManagedSeedSet).list(), size))
@@ -176,7 +176,7 @@ async def _grow(size: int) -> Garden:
 
 
 def _resource(path: str) -> str:
-    """Name the resource of a path, with its subresource, without names of objects."""
+    """Return the resource of a path, with its subresource, without names of objects."""
     parts = path.strip("/").split("/")
     parts = parts[3:] if parts[0] == "apis" else parts[2:]
     if parts[0] == "namespaces" and len(parts) > 2:

@@ -1,4 +1,7 @@
-"""What answering autoscalers costs beside a gRPC server that does nothing, with the same TLS."""
+"""The cost of serving autoscalers, compared with a gRPC server that does nothing.
+
+Both have the same TLS.
+"""
 
 import asyncio
 import json
@@ -17,9 +20,9 @@ FLAT = 1.25
 
 
 def run(rounds: int) -> dict[str, Any]:
-    """Measure in turn, each round in fresh processes, server and callers on a core each.
+    """Measure in turn, each round in new processes, server and callers on a core each.
 
-    Rates are calls per second of the server's own processor time: callers are no faster than it.
+    Rates are calls per second of the server's own CPU time: callers are no faster than it.
     """
     return asyncio.run(_run(rounds))
 
@@ -71,15 +74,15 @@ def _rate(found: dict[str, float]) -> float:
 async def _measure(what: str, shoots: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         server = await _start("serve", what, str(shoots), folder)
-        port = await _hear(server)
+        port = await _read_line(server)
         client = await _start("load", port, str(shoots), folder)
-        await _hear(client)
-        await _tell(server)
-        await _hear(server)
-        await _tell(client)
-        found: dict[str, float] = json.loads(await _hear(client))
-        await _tell(server)
-        found["server_seconds"] = round(float(await _hear(server)), 3)
+        await _read_line(client)
+        await _send_line(server)
+        await _read_line(server)
+        await _send_line(client)
+        found: dict[str, float] = json.loads(await _read_line(client))
+        await _send_line(server)
+        found["server_seconds"] = round(float(await _read_line(server)), 3)
         await client.wait()
         await server.wait()
     found["seconds"] = round(found["seconds"], 3)
@@ -88,16 +91,16 @@ async def _measure(what: str, shoots: int) -> dict[str, float]:
 
 async def _start(*arguments: str) -> Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "benchmarks._groups", *arguments, stdin=PIPE, stdout=PIPE
+        sys.executable, "-m", "benchmarks._node_groups", *arguments, stdin=PIPE, stdout=PIPE
     )
 
 
-async def _tell(process: Process) -> None:
+async def _send_line(process: Process) -> None:
     assert process.stdin is not None
     process.stdin.write(b"\n")
     await process.stdin.drain()
 
 
-async def _hear(process: Process) -> str:
+async def _read_line(process: Process) -> str:
     assert process.stdout is not None
     return (await process.stdout.readline()).decode().strip()

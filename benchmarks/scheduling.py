@@ -1,4 +1,4 @@
-"""Decisions per second by the size of the landscape, beside an algorithm that counts anew."""
+"""Decisions per second by the size of the landscape, compared with a naive algorithm."""
 
 import gc
 import statistics
@@ -8,15 +8,15 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import _naive
-from tests.landscapes import MULTI_ZONE, make_profile, make_seed, make_shoot
+from benchmarks import _baseline
+from tests.support.landscape_objects import MULTI_ZONE, make_profile, make_seed, make_shoot
 from webhook.api.kinds import KINDS
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.domain.options import Options, SchedulingOptions
-from webhook.scheduling.landscape import Landscape
 from webhook.scheduling.pipeline import place
-from webhook.state.memory import Memory
+from webhook.scheduling.seed_table import SeedTable
+from webhook.state.cluster_state import ClusterState
 from webhook.state.snapshot import Snapshot
 
 NAME = "scheduling"
@@ -54,7 +54,7 @@ def _figure(
     return {"what": what, "value": round(value, 2), "aim": aim, "met": met}
 
 
-def make_landscape(seeds: int, shoots: int, chance: Random) -> tuple[Memory, list[Seed]]:
+def make_landscape(seeds: int, shoots: int, chance: Random) -> tuple[ClusterState, list[Seed]]:
     slots = 3 * shoots // seeds + 100
     made = [
         make_seed(
@@ -75,7 +75,7 @@ def make_landscape(seeds: int, shoots: int, chance: Random) -> tuple[Memory, lis
         )
         for index in range(shoots)
     ]
-    memory = Memory([kind.model for kind in KINDS], options=OPTIONS)
+    memory = ClusterState([kind.model for kind in KINDS], options=OPTIONS)
     for obj in (*made, *placed, make_profile()):
         memory.store(type(obj)).put(obj.key, obj)
     gc.collect()
@@ -106,7 +106,7 @@ def _measure(seeds: int, shoots: int, rounds: int) -> dict[str, float]:
     memory, made = make_landscape(seeds, shoots, chance)
     arrivals = make_arrivals(DECISIONS, chance)
     taken: list[float] = []
-    landscape = Landscape()
+    landscape = SeedTable()
     now = Snapshot.of([]).taken_at
     place(arrivals[0], landscape, Snapshot(memory, now))
     for part in range(rounds):
@@ -130,9 +130,9 @@ def _measure(seeds: int, shoots: int, rounds: int) -> dict[str, float]:
     }
 
 
-def _measure_naive(memory: Memory, seeds: list[Seed], arrivals: list[Shoot]) -> float:
+def _measure_naive(memory: ClusterState, seeds: list[Seed], arrivals: list[Shoot]) -> float:
     shoots = memory.store(Shoot).list()
     began = time.process_time()
     for shoot in arrivals:
-        _naive.place(shoot, seeds, shoots)
+        _baseline.place(shoot, seeds, shoots)
     return (time.process_time() - began) / len(arrivals)

@@ -1,4 +1,4 @@
-"""How fast, how small and how smoothly the cache takes in 10,000 Shoots of 9 KB."""
+"""How fast, how small and how smoothly the cache reads 10,000 Shoots of 9 KB."""
 
 import asyncio
 import json
@@ -17,16 +17,16 @@ from benchmarks._shoots import make_shoot
 from webhook.api.core import CustomResourceDefinition, Namespace
 from webhook.api.crds import crd
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import ObjectKey
 from webhook.api.shoots import Shoot
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.errors import GoneError, NotFoundError, UnavailableError
 from webhook.cluster.requests import Selection
-from webhook.planes.binaries import missing
-from webhook.planes.kubernetes import Kubernetes
-from webhook.planes.parts import PARTS
-from webhook.planes.ports import free_port
+from webhook.dev.planes.binaries import missing
+from webhook.dev.planes.components import COMPONENTS
+from webhook.dev.planes.kubernetes import Kubernetes
+from webhook.dev.planes.ports import free_port
+from webhook.kube.meta import ObjectKey
 
 NAME = "sync"
 SHOOTS = 10_000
@@ -39,8 +39,8 @@ _SETTLING = 2.0
 
 
 def run(rounds: int) -> dict[str, Any]:
-    """Measure against one kube-apiserver; every figure is of a fresh process."""
-    parts = [part for part in PARTS if part.name in {"etcd", "kubernetes"}]
+    """Measure with one kube-apiserver; every figure is of a new process."""
+    parts = [part for part in COMPONENTS if part.name in {"etcd", "kubernetes"}]
     if lacking := [name for part in parts for name in missing(part)]:
         return {"not_run": f"{', '.join(lacking)} not built: run `make real`"}
     return asyncio.run(_run(rounds))
@@ -105,7 +105,7 @@ def _figure(what: str, value: float, most: float) -> dict[str, Any]:
 
 
 async def _serve(kubeconfig: str) -> dict[str, Any]:
-    """Start the server as users do, and wait until it says that it is ready."""
+    """Start the server as users do, and wait until it is ready."""
     port = free_port()
     flags = {
         "kubeconfig": kubeconfig,
@@ -148,7 +148,7 @@ def _peak_mb(pid: int) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
-    raise RuntimeError("this system does not tell a process's peak memory")
+    raise RuntimeError("this system does not report a process's peak memory")
 
 
 async def _child(mode: str, kubeconfig: str) -> dict[str, Any]:
@@ -164,11 +164,11 @@ async def _child(mode: str, kubeconfig: str) -> dict[str, Any]:
 
 
 async def _prepare(kubeconfig: str) -> None:
-    """Define Shoots and make the namespaces."""
+    """Define Shoots and create the namespaces."""
     async with Client(await config.load(kubeconfig)) as client:
         definition = crd(kind_of_model(Shoot), beside_gardener=False)
         for version in definition["spec"]["versions"]:
-            version.pop("subresources", None)  # one write then makes a Shoot with its status
+            version.pop("subresources", None)  # one write then creates a Shoot with its status
         nowhere = ObjectKey("", "")
         await client.create(kind_of_model(CustomResourceDefinition), nowhere, definition)
         for name in (GARDEN, "espalier-system"):
@@ -178,7 +178,7 @@ async def _prepare(kubeconfig: str) -> None:
 
 
 async def _fill(kubeconfig: str) -> float:
-    """Create the Shoots, and give the bytes of one as the server sends it."""
+    """Create the Shoots; return the bytes of one as the server sends it."""
     async with Client(await config.load(kubeconfig)) as client:
         numbers = iter(range(SHOOTS))
         async with asyncio.TaskGroup() as group:
@@ -198,13 +198,11 @@ async def _write(client: Client, numbers: Iterator[int]) -> None:
 
 
 async def _until_listed(client: Client) -> None:
-    """Wait until the server lists all Shoots without being behind its own storage."""
+    """Wait until the server lists all Shoots without lag behind its own storage."""
     async with asyncio.timeout(_LONGEST):
         while True:
             try:
-                page = await client.page(Selection(kind_of_model(Shoot)))
-                while page.token:
-                    page = await client.page(Selection(kind_of_model(Shoot)), page.token)
+                await client.list(Selection(kind_of_model(Shoot)))
             except (NotFoundError, GoneError, UnavailableError):
                 await asyncio.sleep(0.5)
             else:

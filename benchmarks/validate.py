@@ -1,26 +1,29 @@
-"""What /validate costs beside an endpoint that only reads the body, with the same TLS."""
+"""The cost of /validate, compared with an endpoint that only reads the body.
+
+Both have the same TLS.
+"""
 
 import asyncio
 import tempfile
 from typing import Any
 
-from benchmarks import _measured
-from benchmarks._measured import Found, Load
+from benchmarks import _measurement
+from benchmarks._measurement import Found, Load
 
 NAME = "validate"
-DOORS = ("bare", "ours")
+SERVERS = ("bare", "ours")
 LOAD = Load(connections=16, update=False)
 AIM = 0.5
 
 
 def run(rounds: int) -> dict[str, Any]:
-    """Measure both in turn, each round in fresh processes, server and client on a core each."""
+    """Measure both in turn, each round in new processes, server and client on a core each."""
     return asyncio.run(_run(rounds))
 
 
 async def _run(rounds: int) -> dict[str, Any]:
-    measured = await _measured.in_turn(rounds, DOORS, _measure)
-    ratio = _measured.beside(measured, "ours", "bare", "rate")
+    measured = await _measurement.in_turn(rounds, SERVERS, _measure)
+    ratio = _measurement.median_ratio(measured, "ours", "bare", "rate")
     return {
         "measured": measured,
         "review_bytes": measured["ours"][0]["bytes"],
@@ -35,6 +38,6 @@ async def _run(rounds: int) -> dict[str, Any]:
     }
 
 
-async def _measure(door: str) -> Found:
+async def _measure(server: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
-        return await _measured.measure(_measured.door(door, folder), folder, LOAD)
+        return await _measurement.measure(_measurement.server_command(server, folder), folder, LOAD)

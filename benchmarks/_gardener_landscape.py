@@ -1,4 +1,4 @@
-"""A landscape on a real Gardener: seeds, shoots that are placed, and shoots that wait."""
+"""A landscape on a real Gardener: seeds, placed shoots, and pending shoots."""
 
 import asyncio
 import re
@@ -10,17 +10,17 @@ from typing import Any, Self
 import aiohttp
 import msgspec
 
-from tests.gardening import make_seed, make_shoot
+from tests.support.garden_cluster import make_seed, make_shoot
 from webhook.api.kinds import kind_of_model
-from webhook.api.meta import Draft, ObjectKey
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.cluster import config, requests
 from webhook.cluster.client import Client
 from webhook.cluster.requests import Selection
-from webhook.planes.credentials import client_context
-from webhook.planes.gardener import PROJECT_NAMESPACE, Gardener
-from webhook.planes.progress import Progress
+from webhook.dev.planes.certificates import client_context
+from webhook.dev.planes.gardener import PROJECT_NAMESPACE, Gardener
+from webhook.dev.planes.progress import Progress
+from webhook.kube.meta import Draft, ObjectKey
 
 AT_ONCE = 16
 ROOM = 1_000
@@ -28,7 +28,7 @@ LONGEST_SECONDS = 900
 POOLS = 3
 CONFIRMED = {"confirmation.gardener.cloud/deletion": "true"}
 REVIEWS = ("subjectaccessreviews", "tokenreviews", "selfsubjectaccessreviews", "leases")
-"""Not asked for a placement, but by servers of each other, or all the time."""
+"""Requests that do not belong to a placement: between servers, or periodic."""
 
 _SEED = kind_of_model(Seed)
 _SHOOT = kind_of_model(Shoot)
@@ -54,7 +54,7 @@ class _Event(msgspec.Struct):
 
 
 class Landscape:
-    """What an administrator makes and takes away."""
+    """What an administrator creates and deletes."""
 
     def __init__(self, plane: Gardener) -> None:
         self.plane = plane
@@ -74,7 +74,7 @@ class Landscape:
         return self._client
 
     async def fill(self, seeds: int, placed: int) -> None:
-        """Make seeds that are ready, and shoots on them, as many on each."""
+        """Create seeds that are ready, and the same number of shoots on each."""
         names = [f"seed-{number:04}" for number in range(seeds)]
         await _all("seeds", [self._make_seed(name) for name in names])
         shoots = (
@@ -87,7 +87,7 @@ class Landscape:
     async def arrivals(
         self, count: int, scheduler: str
     ) -> AsyncIterator[Coroutine[Any, Any, None]]:
-        """Make shoots that wait; what is given ends when all are bound; then take them away."""
+        """Create pending shoots; the block ends when all are bound; then delete them."""
         names = [f"a{number:05}" for number in range(count)]
         drafts = [make_draft(name, scheduler) for name in names]
         page = await self._open.page(Selection(_SHOOT, PROJECT_NAMESPACE), limit=1)
@@ -119,7 +119,7 @@ class Landscape:
 
 
 def make_draft(name: str, scheduler: str, seed: str = "") -> Draft:
-    """Make a shoot of three pools, which may be deleted."""
+    """Return a shoot of three pools that may be deleted."""
     pool = {"machine": {"type": "local"}, "minimum": 1, "maximum": 6, "zones": ["local-a"]}
     pools = [{"name": f"pool-{number}", **pool} for number in range(POOLS)]
     draft = make_shoot(
@@ -134,7 +134,7 @@ def make_draft(name: str, scheduler: str, seed: str = "") -> Draft:
 
 
 def make_status() -> Draft:
-    """Make what a gardenlet reports of a seed with much room."""
+    """Return the status that a gardenlet reports for a large seed."""
     stamp = "2026-01-01T00:00:00Z"
     times = {"lastTransitionTime": stamp, "lastUpdateTime": stamp, "reason": "x", "message": "x"}
     operation = {"type": "Reconcile", "state": "Succeeded", "progress": 100, "description": "x"}
@@ -148,7 +148,7 @@ def make_status() -> Draft:
 
 
 async def count_calls(plane: Gardener) -> "Counter[str]":
-    """Count the calls that both API servers have answered, by verb and resource, but watches."""
+    """Count the calls that both API servers have answered, by verb and resource, except watches."""
     files = plane.admin.client_files
     gardener = plane.gardener_apiserver
     trusted = gardener.keyring.files.certificate
@@ -171,7 +171,7 @@ async def count_calls(plane: Gardener) -> "Counter[str]":
 
 
 async def _all(what: str, works: Iterable[Coroutine[Any, Any, Any]]) -> None:
-    """Do them side by side, not too many at a time, and say how far it is."""
+    """Run calls in parallel, a limited number at a time, and print the progress."""
     works = list(works)
     slots = asyncio.Semaphore(AT_ONCE)
     progress = Progress(f"  {what}")

@@ -1,7 +1,7 @@
-"""Servers with the same TLS: a bare endpoint that reads a body, and ours without and with policies.
+"""Servers with the same TLS: a bare endpoint, and ours without policies and with all.
 
-Run as a process of its own: python -m benchmarks._doors bare|ours|full FOLDER. It prints its port
-and serves until its standard input closes.
+Run as a process: `python -m benchmarks._servers bare|ours|full|ordinary FOLDER`; `ordinary` is
+`full` without the fast path. It prints its port and serves until its standard input closes.
 """
 
 import asyncio
@@ -14,22 +14,22 @@ from typing import cast
 import uvloop
 from aiohttp import web
 
-from benchmarks._load import AUTHORITY_FILE
+from benchmarks._load import AUTHORITY_FILE, CLIENT_FILE
 from benchmarks._shoots import make_shoot, make_surroundings
-from webhook.admission.engine import TABLE, Table
+from webhook.admission.engine import TABLE, PolicyTable
 from webhook.api.decode import convert
 from webhook.api.kinds import KINDS, find_kind
 from webhook.cluster.cache import Cache
 from webhook.cluster.client import Client
-from webhook.runtime import logs, pulse
-from webhook.runtime.clock import SystemClock
-from webhook.runtime.manager import background
+from webhook.kube.clock import SystemClock
+from webhook.runtime import logs, pauses
 from webhook.runtime.metrics import Metrics
+from webhook.runtime.tasks import background
 from webhook.server.app import Services, build_app
+from webhook.server.bodies import MAX_BODY
 from webhook.server.listeners import listening
-from webhook.server.middleware import MAX_BODY
 from webhook.server.traffic import Traffic
-from webhook.state.memory import Memory
+from webhook.state.cluster_state import ClusterState
 from webhook.tls.authority import Authority
 from webhook.tls.serving import ServingContext
 
@@ -41,7 +41,7 @@ ANSWER = (
 
 
 def bare(path: str, answer: bytes) -> web.Application:
-    """Read the body, decode nothing, answer what the other one answers."""
+    """Read the body without decoding it, and respond as ours does."""
 
     async def handle(request: web.Request) -> web.Response:
         await request.read()
@@ -52,18 +52,24 @@ def bare(path: str, answer: bytes) -> web.Application:
     return app
 
 
-def ours(metrics: Metrics, table: Table, memory: Memory | None = None) -> web.Application:
-    """Everything as shipped, but for the policies and what they read."""
+def ours(
+    metrics: Metrics,
+    table: PolicyTable,
+    memory: ClusterState | None = None,
+    *,
+    fast_path: bool = True,
+) -> web.Application:
+    """The server as shipped, except for the policies and what they read."""
     clock = SystemClock()
-    cache = Cache(cast("Client", None), [], clock, memory=memory)
+    cache = Cache(cast("Client", None), [], clock, state=memory)
     cache._synced.set()  # there is nothing to fill it with
-    services = Services(cache, table, metrics, Traffic(clock, 500))
+    services = Services(cache, table, metrics, Traffic(clock, 500), fast_path=fast_path)
     return build_app(services, ["admission"])
 
 
-def landscape() -> Memory:
-    """Remember 10,000 shoots with their profile, bindings, quota and seeds."""
-    memory = Memory(kind.model for kind in KINDS)
+def landscape() -> ClusterState:
+    """Return a cache of 10,000 shoots with their profile, bindings, quota and seeds."""
+    memory = ClusterState(kind.model for kind in KINDS)
     for raw in (*make_surroundings(), *map(make_shoot, range(SHOOTS))):
         kind = find_kind(raw["apiVersion"], raw["kind"])
         assert kind is not None
@@ -74,12 +80,21 @@ def landscape() -> Memory:
     return memory
 
 
-async def serve(app: web.Application, folder: Path) -> None:
-    """Print a port and serve there, with a certificate that the folder's authority vouches for."""
+async def serve(
+    app: web.Application, folder: Path, authority: Authority | None = None, client: str = ""
+) -> None:
+    """Print a port and serve there, with a certificate of the folder's CA.
+
+    The folder also gets a certificate of that CA for a client, if one is named.
+    """
     now = datetime.now(UTC)
-    authority = Authority.create("bench", now)
+    authority = authority or Authority.create("bench", now)
     (folder / AUTHORITY_FILE).write_bytes(authority.certificate)
-    context = ServingContext(authority.sign_server(["localhost"], now)).context
+    if client:
+        pair = authority.sign_client(client, now)
+        (folder / CLIENT_FILE).write_bytes(pair.certificate + pair.key)
+    trusted = authority.certificate if client else b""
+    context = ServingContext(authority.sign_server(["localhost"], now), trusted).context
     async with listening(app, "127.0.0.1", 0, context) as port:
         print(port, flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
@@ -90,9 +105,12 @@ async def main(which: str, folder: Path) -> None:
         await serve(bare("/validate", ANSWER), folder)
         return
     metrics = Metrics()
-    app = ours(metrics, TABLE, landscape()) if which == "full" else ours(metrics, Table(()))
-    async with background("pulse", pulse.watch_loop(SystemClock(), metrics)):
-        with pulse.watching_gc(metrics):
+    if which == "ours":
+        app = ours(metrics, PolicyTable(()))
+    else:
+        app = ours(metrics, TABLE, landscape(), fast_path=which == "full")
+    async with background("pulse", pauses.measure_loop_lag(SystemClock(), metrics)):
+        with pauses.measure_gc_pauses(metrics):
             await serve(app, folder)
 
 

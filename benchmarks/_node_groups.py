@@ -1,4 +1,4 @@
-"""A node group server for the benchmark: ours or one that does nothing, or its callers."""
+"""A node group server for the benchmark: ours, one that does nothing, or its callers."""
 
 import asyncio
 import json
@@ -11,23 +11,31 @@ from typing import Any
 
 import grpc
 import uvloop
+from typing_extensions import override
 
-from tests.machines import decode_all, make_class, make_deployment, make_machine, make_set
-from webhook.api.meta import Object
-from webhook.api.poolobjects import PoolObject
+from tests.support.fake_cache import FakeCache
+from tests.support.machine_objects import (
+    decode_all,
+    make_class,
+    make_deployment,
+    make_machine,
+    make_set,
+)
+from webhook.kube.clock import SystemClock
+from webhook.kube.meta import Object
 from webhook.nodegroups import provider_pb2 as wire
 from webhook.nodegroups.identity import GROUP
 from webhook.nodegroups.metrics import GroupMetrics
 from webhook.nodegroups.provider import Provider
 from webhook.nodegroups.provider_pb2_grpc import CloudProviderStub
-from webhook.nodegroups.service import Credentials, Listening, serving
-from webhook.nodegroups.views import FOLLOWED, Views
-from webhook.runtime.clock import SystemClock
+from webhook.nodegroups.service import ListenOptions, ServingCredentials, serving
+from webhook.nodegroups.views import WATCHED_MODELS, Views
 from webhook.runtime.metrics import Metrics
-from webhook.state.memory import Memory
+from webhook.state.cluster_state import ClusterState
+from webhook.state.live_reads import LiveResults
 from webhook.state.snapshot import Snapshot
 from webhook.tls.authority import KeyPair
-from webhook.tls.material import Material, Profile
+from webhook.tls.material import CertificateProfile, Material
 
 GROUPS, NODES = 9, 90
 """Of one shoot: three pools of three zones, ten nodes each."""
@@ -38,7 +46,7 @@ def namespace_of(number: int) -> str:
 
 
 def objects(namespace: str) -> Iterable[Object]:
-    """Make the pools of one shoot."""
+    """Return the pools of one shoot."""
     for pool in range(GROUPS // 3):
         for zone in range(3):
             deployment = make_deployment(
@@ -50,45 +58,42 @@ def objects(namespace: str) -> Iterable[Object]:
             yield from decode_all(deployment, owner, machine_class, *machines)
 
 
-class Full:
-    """A cache that is filled and does not change."""
+class Full(FakeCache):
+    """A cache with fixed content."""
 
     def __init__(self, shoots: int) -> None:
-        self.memory = Memory(FOLLOWED)
+        super().__init__()
+        self.memory = ClusterState(WATCHED_MODELS)
         for number in range(shoots):
             for each in objects(namespace_of(number)):
                 self.memory.observe(type(each), each.key, _entry(each), "10")
 
-    def snapshot(self) -> Snapshot:
+    @override
+    def snapshot(self, live_results: LiveResults | None = None) -> Snapshot:
         return Snapshot(self.memory, datetime.now(UTC))
 
+    @override
     def watches(self, model: type[Object]) -> bool:
         return model in self.memory
 
-    def peek(self, model: type[PoolObject], key: Any) -> None:
-        return None
-
-    def add_listener(self, model: Any, listener: Any, *, replay: bool = True) -> None:
-        pass
-
 
 def _entry(each: Object) -> Any:
-    from webhook.state.store import Entry
+    from webhook.state.store import StoreEntry
 
-    return Entry(each)
+    return StoreEntry(each)
 
 
 class Present:
-    """Stands for a connection that has been compared with the API server before."""
+    """A connection that has already been compared with the API server."""
 
-    async def first(self, peer: str, namespace: str) -> None:
+    async def wait_on_first_call(self, peer: str, namespace: str) -> None:
         return
 
 
 async def serve(what: str, shoots: int, folder: Path) -> None:
-    """Serve until standard input ends, and say what that cost."""
+    """Serve until standard input ends, and print the cost."""
     now = datetime.now(UTC)
-    material = Material.create(Profile(("localhost", "127.0.0.1")), now)
+    material = Material.create(CertificateProfile(("localhost", "127.0.0.1")), now)
     (folder / "ca.crt").write_bytes(material.trusted)
     for number in range(shoots):
         pair = material.authority.sign_client(
@@ -96,7 +101,7 @@ async def serve(what: str, shoots: int, folder: Path) -> None:
         )
         (folder / f"{number}.crt").write_bytes(pair.certificate)
         (folder / f"{number}.key").write_bytes(pair.key)
-    credentials = Credentials(material.leaf, material.trusted)
+    credentials = ServingCredentials(material.leaf, material.trusted)
     metrics = GroupMetrics(Metrics().registry)
     nothing: Any = None
     present: Any = Present()
@@ -105,13 +110,13 @@ async def serve(what: str, shoots: int, folder: Path) -> None:
     if what == "noop":
         await _serve_nothing(credentials)
         return
-    where = Listening("127.0.0.1", 0, lambda: credentials)
+    where = ListenOptions("127.0.0.1", 0, lambda: credentials)
     async with serving(provider, metrics, where) as port:
-        await _until_told(port)
+        await _until_stdin_closes(port)
 
 
-async def _serve_nothing(credentials: Credentials) -> None:
-    """Answer every method with an empty message, at once."""
+async def _serve_nothing(credentials: ServingCredentials) -> None:
+    """Answer every method with an empty message."""
 
     async def nothing(request: Any, context: Any) -> Any:
         return wire.RefreshResponse()
@@ -133,11 +138,11 @@ async def _serve_nothing(credentials: Credentials) -> None:
     secure = grpc.ssl_server_credentials(pair, credentials.client_authorities, True)
     port = server.add_secure_port("127.0.0.1:0", secure)
     await server.start()
-    await _until_told(port)
+    await _until_stdin_closes(port)
     await server.stop(None)
 
 
-async def _until_told(port: int) -> None:
+async def _until_stdin_closes(port: int) -> None:
     print(port, flush=True)
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, sys.stdin.readline)
@@ -148,7 +153,7 @@ async def _until_told(port: int) -> None:
 
 
 async def scan(stub: Any, number: int) -> int:
-    """Make the calls of one idle loop over a shoot: 479 of them."""
+    """Make the 479 calls of one idle loop over a shoot."""
     prefix = f"{namespace_of(number)}.{namespace_of(number)}"
     groups = [f"{prefix}-p{pool}-z{zone + 1}" for pool in range(GROUPS // 3) for zone in range(3)]
     names = [group.partition(".")[2] for group in groups]
@@ -175,7 +180,7 @@ async def scan(stub: Any, number: int) -> int:
 
 
 async def load(port: str, shoots: int, folder: Path) -> None:
-    """Let every shoot's autoscaler go through one loop, all at once."""
+    """Run one loop of every shoot's autoscaler, all at once."""
     channels = []
     authority = (folder / "ca.crt").read_bytes()
     for number in range(shoots):

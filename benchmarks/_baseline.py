@@ -1,23 +1,25 @@
-"""A straightforward version of today's algorithm: list all shoots, count, filter, choose."""
+"""A straightforward version of Gardener's algorithm: list all shoots, count, filter, choose."""
 
 from collections import Counter
 from collections.abc import Iterable
 
-from webhook.api import conditions, names
+from webhook.api import names
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain import distance, selection, taints, usage
-from webhook.domain.ha import MULTI_ZONE, wanted
+from webhook.domain.placement import distance, seed_selector, taints
+from webhook.domain.seeds import usage
+from webhook.domain.shoots.ha import MULTI_ZONE, requested
+from webhook.kube import conditions
 
 
 def place(shoot: Shoot, seeds: Iterable[Seed], shoots: Iterable[Shoot]) -> str | None:
     """Choose the nearest seed with the fewest shoots, as gardener-scheduler does."""
-    used = Counter(seed for other in shoots for seed in usage.seeds(other))
+    used = Counter(seed for other in shoots for seed in usage.seeds_of(other))
     left = [seed for seed in seeds if _usable(seed)]
-    selector = selection.labels(shoot.spec.seed_selector)
+    selector = seed_selector.label_selector(shoot.spec.seed_selector)
     left = [seed for seed in left if selector.matches(seed.metadata.labels)]
     left = [seed for seed in left if seed.spec.provider.type == shoot.spec.provider.type]
-    if wanted(shoot).type == MULTI_ZONE:
+    if requested(shoot).type == MULTI_ZONE:
         left = [seed for seed in left if len(seed.spec.provider.zones) >= 3]
     tolerations = taints.read(shoot.spec.tolerations)
     left = [seed for seed in left if taints.tolerates(tolerations, seed.spec.taints)]

@@ -20,23 +20,23 @@ Rounds: TypeAlias = dict[str, list[Found]]
 
 
 class Load(NamedTuple):
-    """What a server has to stand: reviews of Shoots, updates or else creates."""
+    """The load: reviews of Shoots, updates or creates."""
 
     seconds: float = 3.0
     connections: int = 10
     update: bool = True
 
 
-def door(name: str, folder: str, module: str = "_doors") -> tuple[str, ...]:
-    """Name the command for one of our servers in Python, which certify themselves."""
+def server_command(name: str, folder: str, module: str = "_servers") -> tuple[str, ...]:
+    """Return the command of one of our servers in Python, which create their own certificates."""
     return sys.executable, "-m", f"benchmarks.{module}", name, folder
 
 
 def certify(folder: Path) -> None:
-    """Write what a server in Go needs for TLS, the same as ours makes for itself."""
+    """Write the certificates for a server in Go, the same as ours creates for itself."""
     now = datetime.now(UTC)
     authority = Authority.create("bench", now)
-    pair = authority.sign_server(["localhost"], now)
+    pair = authority.sign_server(["localhost", "127.0.0.1"], now)
     for name, content in (
         (AUTHORITY_FILE, authority.certificate),
         ("tls.crt", pair.certificate),
@@ -46,18 +46,18 @@ def certify(folder: Path) -> None:
 
 
 async def in_turn(
-    rounds: int, doors: Iterable[str], measure: Callable[[str], Awaitable[Found]]
+    rounds: int, servers: Iterable[str], measure: Callable[[str], Awaitable[Found]]
 ) -> Rounds:
-    """Measure all doors in each round, so that what else the machine does meets all alike."""
-    measured: Rounds = {door: [] for door in doors}
+    """Measure all servers in each round, so that other work of the machine affects all alike."""
+    measured: Rounds = {server: [] for server in servers}
     for _ in range(rounds):
-        for door, found in measured.items():
-            found.append(await measure(door))
+        for server, found in measured.items():
+            found.append(await measure(server))
     return measured
 
 
-def beside(measured: Rounds, ours: str, theirs: str, what: str) -> float:
-    """Compare two doors round by round; the ratio in the middle counts."""
+def median_ratio(measured: Rounds, ours: str, theirs: str, what: str) -> float:
+    """Compare two servers round by round; return the median ratio."""
     pairs = zip(measured[ours], measured[theirs], strict=True)
     return median(one[what] / other[what] for one, other in pairs)
 
@@ -65,10 +65,10 @@ def beside(measured: Rounds, ours: str, theirs: str, what: str) -> float:
 async def measure(command: Sequence[str], folder: str, load: Load, port: str = "") -> Found:
     """Start a server, put it under load, and stop it."""
     async with serving(command, port) as (pid, open_port):
-        before, began = _processor_seconds(pid), time.perf_counter()
-        found = await _send(open_port, folder, load)
-        used, elapsed = _processor_seconds(pid) - before, time.perf_counter() - began
-    # Processor time tells the same on a machine that others use, too.
+        before, began = processor_seconds(pid), time.perf_counter()
+        found = await send(open_port, folder, load)
+        used, elapsed = processor_seconds(pid) - before, time.perf_counter() - began
+    # CPU time is comparable also on a machine with other work.
     found["server_busy"] = round(used / elapsed, 2)
     found["server_microseconds"] = round(used / found["answers"] * 1e6, 1)
     return found
@@ -76,7 +76,7 @@ async def measure(command: Sequence[str], folder: str, load: Load, port: str = "
 
 @asynccontextmanager
 async def serving(command: Sequence[str], port: str = "") -> AsyncIterator[tuple[int, str]]:
-    """Run a server, and give its process and port; it prints the port if it was given none."""
+    """Run a server, and return its process and port; it prints the port if it was given none."""
     server = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -96,14 +96,16 @@ async def serving(command: Sequence[str], port: str = "") -> AsyncIterator[tuple
         await server.communicate()
 
 
-async def _send(port: str, folder: str, load: Load) -> Found:
+async def send(port: str, folder: str, load: Load) -> Found:
+    """Put a running server under load, from a process of its own."""
+    """Put a running server under load."""
     client = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks._load", port, folder),
         *(str(load.seconds), str(load.connections), *(("update",) if load.update else ())),
         stdout=asyncio.subprocess.PIPE,
     )
-    said, _ = await client.communicate()
-    found: Found = json.loads(said)
+    output, _ = await client.communicate()
+    found: Found = json.loads(output)
     found["rate"] = round(found["rate"], 1)
     return found
 
@@ -125,6 +127,7 @@ def _take_the_first_core() -> None:
         os.sched_setaffinity(0, cores[:1])
 
 
-def _processor_seconds(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
+    """Return the CPU time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
