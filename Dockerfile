@@ -1,7 +1,7 @@
 # The version that requirements-runtime.lock is resolved for.
 ARG PYTHON=3.11
 
-# Build: a virtual environment with the locked dependencies and the program, nothing else.
+# Build: a virtual environment with the locked dependencies, without the extra `dev`, and the program.
 FROM python:${PYTHON}-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1
 WORKDIR /src
@@ -15,7 +15,7 @@ RUN pip wheel --no-deps --no-build-isolation --wheel-dir /tmp/wheel . \
     && pip --python /opt/espalier/bin/python install --no-deps /tmp/wheel/*.whl \
     && python -m compileall -q /opt/espalier/lib
 
-# Run: nobody's account, nothing that writes outside /tmp, so a read-only root works.
+# Run: an unprivileged account; nothing writes outside /tmp, so the root may be read-only.
 FROM python:${PYTHON}-slim
 LABEL org.opencontainers.image.title="espalier" \
       org.opencontainers.image.description="Admission, scheduling and automation for Gardener-style landscapes" \

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test real check bench soak manifests doctor lock format proto
+.PHONY: help setup run test real check bench soak manifests reference doctor lock format proto
 
 help: ## list these targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,19 +20,20 @@ $(STAMP): requirements.lock pyproject.toml
 	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: setup ## a living landscape on this machine (Ctrl-C stops it)
+run: setup ## a landscape on this machine (Ctrl-C stops it)
 	@$(BIN)/espalier dev
 
 test: setup ## every test that can run here
 	@if [ "$$CI" = true ]; then $(MAKE) --no-print-directory real; fi
-	@status=0; \
+	@status=0; export ESPALIER_AUDIT=$$(mktemp -d); \
 	$(BIN)/python -m pytest -n auto --durations=10 tests/unit tests/properties || status=1; \
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not alone" --durations=20 tests/behaviour tests/faults || status=1; \
 	$(BIN)/python -m pytest -m alone --durations=10 tests/behaviour tests/faults || status=1; \
-	exit $$status
+	$(BIN)/python -m pytest tests/audit || status=1; \
+	rm -r $$ESPALIER_AUDIT; exit $$status
 
 real: setup ## build the real control planes from their Go modules, once
-	@$(BIN)/python -m webhook.planes.build
+	@$(BIN)/python -m webhook.dev.planes.build
 
 check: setup ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check .
@@ -40,7 +41,7 @@ check: setup ## format, lint, types, import contracts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-format: setup ## let ruff format and mend what it can
+format: setup ## let ruff format and fix what it can
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
@@ -53,7 +54,10 @@ soak: setup ## full fault campaigns (long)
 	  tests/behaviour/test_admission_like_gardener.py
 
 manifests: setup ## regenerate CRDs, RBAC and webhook configurations
-	@$(BIN)/espalier manifests --standalone --write manifests
+	@$(BIN)/espalier manifests --standalone --offline --write manifests
+
+reference: setup ## regenerate docs/reference from the code
+	@$(BIN)/python -m webhook.dev.reference docs/reference
 
 PROTOC = $(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=.
 
@@ -64,8 +68,10 @@ proto: setup ## regenerate the code behind node groups' wire format
 doctor: setup ## what is missing on this machine
 	@$(BIN)/espalier doctor
 
+# Hashed requirements, because plain pip installs them from any package index; the lock file of
+# another tool would name the index.
 COMPILE = $(BIN)/pip-compile --quiet --allow-unsafe --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --strip-extras
 
 lock: ## resolve the dependencies anew, for developers and for the image
-	@$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	@$(COMPILE) --extra dev --extra test --output-file requirements.lock pyproject.toml
 	@$(COMPILE) --constraint requirements.lock --output-file requirements-runtime.lock pyproject.toml
