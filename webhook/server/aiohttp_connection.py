@@ -17,7 +17,6 @@ PRIVATE: Final = (
     "_next_keepalive_close_time",
     "_paused",
     "_request_count",
-    "_upgraded",
     "_waiter",
 )
 """The attributes of aiohttp's classes that this module uses."""
@@ -32,8 +31,7 @@ class AiohttpConnection(web.RequestHandler):
     def is_idle(self) -> bool:
         """Whether no earlier request is being processed and no response is being sent."""
         waiter = self._waiter
-        waits = waiter is not None and not waiter.done()
-        return waits and not self._messages and not self._paused and not self._upgraded
+        return waiter is not None and not waiter.done() and not self._paused
 
     @property
     def awaits_head(self) -> bool:

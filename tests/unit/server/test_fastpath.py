@@ -349,6 +349,57 @@ async def test_a_request_is_not_answered_before_an_earlier_one(bench: Bench) -> 
         assert [(await wire.answer())[0] for _ in range(3)] == [503, 503, 200]
 
 
+async def test_while_a_client_does_not_read_its_responses_aiohttp_limits_what_waits_for_it(
+    bench: Bench,
+) -> None:
+    large_answer = review(uid="u" * 100_000)
+    async with connected(bench) as wire:
+
+        async def is_fast() -> bool:
+            wire.send(post(large_answer))
+            before = wire.fast
+            for _ in range(50):
+                await asyncio.sleep(0.002)
+                if wire.fast > before:
+                    return True
+            return False
+
+        sent = 1
+        while await is_fast():
+            sent += 1
+            assert sent < 500, "the responses fill the memory of the server"
+        assert [(await wire.answer())[0] for _ in range(sent)] == [200] * sent
+
+
+async def test_overload_sheds_requests_of_the_fast_path(bench: Bench) -> None:
+    async with connected(bench) as wire:
+        bench.traffic.lag = 6.0
+        wire.send(post(named("good")))
+        status, headers, _ = await wire.answer()
+        assert (status, headers["retry-after"]) == (503, "1")
+        bench.traffic.lag = 0.0
+        wire.send(post(named("good")))
+        assert (await wire.answer())[0] == 200
+        assert wire.fast == 1
+    assert bench.metric("requests_shed_total", path="/validate", reason="late") == 1
+
+
+async def test_incomplete_requests_count_against_the_bytes_of_all_bodies(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fastpath, "COMPLETION_SECONDS", 3600.0)
+    budget = bench.traffic.bodies
+    budget.limit = 1000
+    async with connected(bench) as first:
+        first.send(post(b"x" * 600)[:-1])
+        async with connected(bench) as second:
+            second.send(post(b"x" * 900)[:-1])
+            assert (await second.answer())[0] == 503, "it does not wait for the rest"
+        assert budget.used == len(post(b"x" * 600)) - 1
+    await asyncio.sleep(0.01)
+    assert budget.used == 0, "a connection that ends gives its bytes back"
+
+
 @pytest.mark.parametrize("fast_path", [True, False])
 async def test_idle_connections_are_closed_after_the_keep_alive_timeout(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, fast_path: bool
