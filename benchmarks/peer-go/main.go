@@ -47,7 +47,7 @@ func init() {
 	decoder = serializer.NewCodecFactory(scheme).UniversalDeserializer()
 }
 
-func judge(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+func validate(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	var object shoot
 	if err := json.Unmarshal(request.Object.Raw, &object); err != nil {
 		return refuse(http.StatusUnprocessableEntity, err.Error())
@@ -76,7 +76,7 @@ func handle(writer http.ResponseWriter, asked *http.Request) {
 		http.Error(writer, "no AdmissionReview", http.StatusBadRequest)
 		return
 	}
-	response := judge(review.Request)
+	response := validate(review.Request)
 	response.UID = review.Request.UID
 	answer, err := json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: review.TypeMeta,

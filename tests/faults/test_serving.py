@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from tests.faults.certificate_watcher import CertificateWatcher, watching_certificates
 from tests.faults.interfering_proxy import InterferingProxy, open_interfering_proxy
 from tests.faults.webhook_registration import BAD, until_registered
-from tests.support.builders import make_shoot
+from tests.support.builders import make_seed, make_shoot
 from tests.support.in_process_server import FastClock, RunningServer, serving
 from tests.support.reviews import make_review
 from tests.support.scripted_server import fail
@@ -123,6 +123,20 @@ async def test_losing_every_watch_for_a_minute_is_not_being_ready(garden, api, t
             assert (time.monotonic() - lost) * SPEED > 59
             proxy.unblock()
             await served.until_ready()
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_fast"),
+    [pytest.param("true", True, id="on"), pytest.param("false", False, id="off")],
+)
+async def test_a_setting_turns_the_fast_path_off(garden, api, setting: str, is_fast: bool) -> None:
+    flags = {"manage_webhooks": "false", "roles": "admission", "fast_path": setting}
+    async with serving(str(garden.kubeconfig), FastClock(SPEED), **flags) as served:
+        await served.until_ready()
+        for _ in range(2):  # the first may arrive before aiohttp's task of the connection runs
+            answer = await review(served, make_seed("one"))
+            assert answer.status == 200
+        assert ("Server" not in answer.headers) is is_fast, "only aiohttp sends the header Server"
 
 
 async def at_least(number: int, counted: Callable[[], int]) -> None:

@@ -40,7 +40,7 @@ CAMPAIGNS: Final = (
         " permission, and with a forged token send forged reviews and calls to every path of the"
         " server with every method, 20 times",
         "no object is written, no room of a seed is reserved, and no name or uid of a shoot is"
-        " told; the same calls with proof do all of that",
+        " revealed; the same calls with proof do all of that",
     ),
     Campaign(
         "tests/faults/test_apiserver_sigkill.py"

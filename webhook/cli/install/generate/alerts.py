@@ -57,7 +57,7 @@ ALERTS: Final = (
         "increase(espalier_panics_total[15m]) > 0",
         0,
         "warning",
-        "a request met a bug of Espalier's",
+        "a request failed because of a bug in Espalier",
         "the log has the request id and the traceback; please report it",
     ),
     Alert(
@@ -74,7 +74,7 @@ ALERTS: Final = (
         15,
         "info",
         "objects of {{ $labels.kind }} cannot be read",
-        "the log names them and their faulty fields; they are left alone until they are mended",
+        "the log names them and their faulty fields; they are left alone until they are corrected",
     ),
     Alert(
         "EspalierFloorsUnsettled",
