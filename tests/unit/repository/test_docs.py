@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import campaigns
+from webhook.api.event_reasons import EVENT_REASONS
+from webhook.cli.install.generate.alerts import ALERTS
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")})
@@ -30,6 +32,24 @@ def test_modules_that_are_named_exist(page: Path) -> None:
     named = set(re.findall(r"`([\w/]+\.py)`", page.read_text()))
     paths = [path for path in named if "/" in path]
     assert [path for path in paths if not _exists(path)] == []
+
+
+def test_the_walks_name_functions_that_their_modules_define_or_import() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walks = re.findall(r"`(\w+)`\s+(?:in|of)\s+`([\w/]+\.py)`", page)
+    assert len(walks) >= 4
+    lost = [each for each in walks if not re.search(rf"\b{each[0]}\b", _module(each[1]))]
+    assert lost == []
+
+
+def test_alerts_and_event_reasons_that_are_named_exist() -> None:
+    text = "\n".join(page.read_text() for page in PAGES)
+    known = {each.name for each in ALERTS}
+    assert set(re.findall(r"`(Espalier[A-Z]\w+)`", text)) == known
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    named = set(re.findall(r"Events? `(\w+)`", page))
+    assert named
+    assert named <= set(EVENT_REASONS)
 
 
 def test_every_page_is_in_the_index() -> None:
@@ -63,6 +83,10 @@ def _error_texts() -> Iterator[str]:
     page = (ROOT / "docs" / "troubleshooting.md").read_text().partition("## Error texts")[2]
     for row in re.findall(r"^\| `([^`]+)`", page, re.MULTILINE):
         yield from (part for part in re.split(r"\b[A-Z]{3,}\b", row) if len(part) > 3)
+
+
+def _module(path: str) -> str:
+    return (ROOT / "webhook" / path).read_text()
 
 
 def _exists(path: str) -> bool:

@@ -1,75 +1,81 @@
 import pytest
+from typing_extensions import override
 
-from webhook.api.kinds import Kind
-from webhook.cluster.errors import (
-    AlreadyExistsError,
-    ApiError,
-    ConflictError,
-    ForbiddenError,
-    NotFoundError,
-    UnreachableError,
-)
-from webhook.kube.meta import Draft, ObjectKey, Raw
+from tests.support.clocks import FakeClock
+from tests.support.fake_cluster import FakeCluster
+from webhook.api.core import Lease
+from webhook.api.kinds import Kind, kind_of_model
+from webhook.cluster.errors import ApiError, ForbiddenError, UnreachableError
+from webhook.kube.meta import Draft, ObjectKey
 from webhook.runtime.lease import LockError, LockTakenError
 from webhook.runtime.lease_lock import LeaseLock
 
-
-class Api:
-    def __init__(self, error: ApiError | None = None) -> None:
-        self.error = error
-        self.sent: list[Raw] = []
-
-    async def _answer(self, draft: Raw) -> Draft:
-        if self.error is not None:
-            raise self.error
-        self.sent.append(draft)
-        return dict(draft)
-
-    async def get(self, kind: Kind, key: ObjectKey) -> Draft:
-        return await self._answer({"metadata": {"name": key.name}})
-
-    async def create(self, kind: Kind, key: ObjectKey, draft: Raw) -> Draft:
-        return await self._answer(draft)
-
-    async def update(self, kind: Kind, key: ObjectKey, draft: Raw) -> Draft:
-        return await self._answer(draft)
+KEY = ObjectKey("garden", "espalier")
 
 
-def lock(error: ApiError | None = None) -> LeaseLock:
-    return LeaseLock(Api(error), ObjectKey("garden", "espalier"))
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(FakeClock())
 
 
-async def test_a_lease_is_read_created_and_replaced() -> None:
-    assert await lock().read() == {"metadata": {"name": "espalier"}}
-    made = await lock().create({"holderIdentity": "a"})
-    assert made == {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"namespace": "garden", "name": "espalier"},
-        "spec": {"holderIdentity": "a"},
-    }
-    assert await lock().replace({"spec": {}}) == {"spec": {}}
+@pytest.fixture
+def lock(cluster: FakeCluster) -> LeaseLock:
+    return LeaseLock(cluster, KEY)
 
 
-async def test_a_missing_lease_is_none() -> None:
-    assert await lock(NotFoundError(404, "NotFound", "no")).read() is None
+async def test_a_lease_is_created_replaced_and_read(lock: LeaseLock) -> None:
+    created = await lock.create({"holderIdentity": "a"})
+    assert created["metadata"]["resourceVersion"]
+    replaced = await lock.replace({**created, "spec": {"holderIdentity": "b"}})
+    found = await lock.read()
+    assert found == replaced
+    assert (found["apiVersion"], found["kind"]) == ("coordination.k8s.io/v1", "Lease")
+    assert (found["metadata"]["namespace"], found["metadata"]["name"]) == ("garden", "espalier")
+    assert found["spec"] == {"holderIdentity": "b"}
+
+
+async def test_a_missing_lease_is_none(lock: LeaseLock) -> None:
+    assert await lock.read() is None
+
+
+async def test_a_lease_that_another_candidate_wrote_is_taken(
+    cluster: FakeCluster, lock: LeaseLock
+) -> None:
+    created = await lock.create({"holderIdentity": "a"})
+    with pytest.raises(LockTakenError):
+        await lock.create({"holderIdentity": "b"})
+    await lock.replace({**created, "spec": {"holderIdentity": "a", "leaseTransitions": 1}})
+    with pytest.raises(LockTakenError):
+        await lock.replace({**created, "spec": {"holderIdentity": "b"}})
+    await cluster.delete(kind_of_model(Lease), KEY)
+    with pytest.raises(LockTakenError):
+        await lock.replace({**created, "spec": {"holderIdentity": "b"}})
 
 
 @pytest.mark.parametrize(
-    ("error", "taken"),
+    "error",
     [
-        pytest.param(AlreadyExistsError(409, "AlreadyExists", "there"), True, id="exists"),
-        pytest.param(ConflictError(409, "Conflict", "changed"), True, id="changed"),
-        pytest.param(NotFoundError(404, "NotFound", "gone"), True, id="gone"),
-        pytest.param(ForbiddenError(403, "Forbidden", "no"), False, id="forbidden"),
-        pytest.param(UnreachableError("hung"), False, id="no answer"),
+        pytest.param(ForbiddenError(403, "Forbidden", "no"), id="forbidden"),
+        pytest.param(UnreachableError("hung"), id="no answer"),
     ],
 )
-async def test_failures_become_lock_errors(error: ApiError, taken: bool) -> None:
-    for write in (lock(error).create({}), lock(error).replace({})):
+async def test_other_failures_do_not_mean_that_the_lease_is_taken(
+    cluster: FakeCluster, lock: LeaseLock, error: ApiError
+) -> None:
+    created = await lock.create({})
+    for write in (lock.create({}), lock.replace({**created})):
+        cluster.faults = [error]
         with pytest.raises(LockError) as caught:
             await write
-        assert isinstance(caught.value, LockTakenError) is taken
-    if not isinstance(error, NotFoundError):
-        with pytest.raises(LockError):
-            await lock(error).read()
+        assert not isinstance(caught.value, LockTakenError)
+
+
+class UnreachableCluster(FakeCluster):
+    @override
+    async def get(self, kind: Kind, key: ObjectKey) -> Draft:
+        raise UnreachableError("hung")
+
+
+async def test_a_lease_that_cannot_be_read_is_not_missing() -> None:
+    with pytest.raises(LockError):
+        await LeaseLock(UnreachableCluster(FakeClock()), KEY).read()

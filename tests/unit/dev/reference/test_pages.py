@@ -11,7 +11,7 @@ from webhook.api.event_reasons import EVENT_REASONS, Reason
 from webhook.api.kinds import KINDS
 from webhook.dev.reference import pages
 from webhook.settings import Settings
-from webhook.settingsfile import flag_name, variable_name
+from webhook.settingsfile import camel, flag_name, variable_name
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "docs" / "reference"
@@ -33,9 +33,30 @@ def test_a_page_that_was_edited_by_hand_is_outdated(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_every_setting_is_described(name: str) -> None:
     text = pages.PAGES["settings.md"]()
-    assert (
-        flag_name(name) in text and variable_name(name) in text
-    ) or f"### `{name.split('_')[0]}" in text
+    row = f"| `{flag_name(name)}` | `{variable_name(name)}` | "
+    assert row in text or f"### `{camel(name)}`\n" in text
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ("admission", "modes"),
+        ("admission", "exceptions"),
+        ("admission", "workerRule"),
+        ("admission", "failures"),
+        ("scheduler", "strategy"),
+        ("scheduler", "weights.minimalDistance"),
+        ("capacity", "default"),
+        ("capacity", "seeds"),
+        ("seeds", "retryLimit"),
+        ("scheduledScaling", "effect"),
+        ("nodegroups", "discovery"),
+        ("rollout", "respectWindow"),
+    ],
+)
+def test_a_key_of_the_file_has_a_row_in_its_section(section: str, key: str) -> None:
+    text = pages.PAGES["settings.md"]().partition(f"### `{section}`\n")[2]
+    assert f"| `{key}` | " in text.partition("\n### ")[0]
 
 
 def test_every_row_of_the_settings_has_a_meaning() -> None:

@@ -1,5 +1,7 @@
 from typing import Any
 
+from tests.support.clocks import FakeClock
+from tests.support.fake_cluster import FakeCluster
 from webhook.api import names
 from webhook.cli.install.layout import labels
 from webhook.cli.install.uninstall.marks import Marks, find_marks, pending_shoots, removal_patch
@@ -99,11 +101,7 @@ def test_pending_shoots():
 
 
 async def test_the_gardener_marker_has_the_labels_of_the_installation():
-    written: list[Any] = []
-
-    class Api:
-        async def create(self, kind: Any, key: Any, draft: Any) -> None:
-            written.append(draft)
-
-    await gardener_marker.write_marker(Api(), "garden")  # type: ignore[arg-type]
-    assert labels().items() <= written[0]["metadata"]["labels"].items()
+    cluster = FakeCluster(FakeClock())
+    await gardener_marker.write_marker(cluster, "garden")  # type: ignore[arg-type]
+    [marker] = cluster.objects.values()
+    assert labels().items() <= marker["metadata"]["labels"].items()
