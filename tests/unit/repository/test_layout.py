@@ -14,8 +14,15 @@ def imported(*folders: str) -> Iterator[tuple[str, str]]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests"):
-                    yield str(path.relative_to(ROOT)), node.module or ""
+                for name in _modules(node):
+                    if name.partition(".")[0] == "tests":
+                        yield str(path.relative_to(ROOT)), name
+
+
+def _modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
 
 
 @pytest.mark.parametrize("folder", ["benchmarks", "tests/support"])
