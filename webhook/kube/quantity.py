@@ -43,7 +43,7 @@ def parse(value: int | str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise QuantityError(f"{value!r} is not a quantity, write a number such as 2, 500m or 5Gi")
     text = str(value)
-    # Nobody writes long quantities, and remembering them would cost memory.
+    # Long quantities are rare, and caching them would cost memory.
     return _parse(text) if len(text) <= _LONGEST_REMEMBERED else _parse.__wrapped__(text)
 
 

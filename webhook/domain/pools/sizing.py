@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-Strategy: TypeAlias = Literal["Backward-Compatible", "Adaptive"]
-STRATEGIES: tuple[Strategy, ...] = ("Backward-Compatible", "Adaptive")
-DEFAULT_STRATEGY: Strategy = "Backward-Compatible"
+SizingStrategy: TypeAlias = Literal["Backward-Compatible", "Adaptive"]
+STRATEGIES: tuple[SizingStrategy, ...] = ("Backward-Compatible", "Adaptive")
+DEFAULT_STRATEGY: SizingStrategy = "Backward-Compatible"
 
 
 class PoolBounds(NamedTuple):
@@ -15,7 +15,7 @@ class PoolBounds(NamedTuple):
     minimum: int
     maximum: int
     zones: int
-    strategy: Strategy = DEFAULT_STRATEGY
+    strategy: SizingStrategy = DEFAULT_STRATEGY
 
 
 class ZoneSize(NamedTuple):
