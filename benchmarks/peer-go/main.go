@@ -47,7 +47,7 @@ func init() {
 	decoder = serializer.NewCodecFactory(scheme).UniversalDeserializer()
 }
 
-func judge(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+func validate(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	var object shoot
 	if err := json.Unmarshal(request.Object.Raw, &object); err != nil {
 		return refuse(http.StatusUnprocessableEntity, err.Error())
@@ -65,8 +65,8 @@ func refuse(code int32, message string) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: code, Message: message}}
 }
 
-func handle(writer http.ResponseWriter, asked *http.Request) {
-	body, err := io.ReadAll(asked.Body)
+func handle(writer http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		http.Error(writer, err.Error(), http.StatusBadRequest)
 		return
@@ -76,7 +76,7 @@ func handle(writer http.ResponseWriter, asked *http.Request) {
 		http.Error(writer, "no AdmissionReview", http.StatusBadRequest)
 		return
 	}
-	response := judge(review.Request)
+	response := validate(review.Request)
 	response.UID = review.Request.UID
 	answer, err := json.Marshal(admissionv1.AdmissionReview{
 		TypeMeta: review.TypeMeta,

@@ -1,4 +1,4 @@
-"""Strangers call every path with every method: nothing is written, reserved or told to them."""
+"""Strangers call every path with every method: nothing is written, reserved or disclosed."""
 
 import asyncio
 import ssl
@@ -206,7 +206,7 @@ async def test_strangers_at_every_path_change_and_learn_nothing(
             for caller in strangers.values():
                 status, text = await caller.call(method, path, body, plain=plain)
                 assert status != 500, text
-    _check_what_was_told(landscape, strangers)
+    _require_nothing_disclosed(landscape, strangers)
     # Nothing is reserved: twenty shoots have room, and the next one has not.
     assert [await fitting(index) for index in range(ROOM)] == [[landscape.seed]] * ROOM
     assert await fitting(ROOM) == []
@@ -220,11 +220,11 @@ async def test_strangers_at_every_path_change_and_learn_nothing(
     assert (await scheduler.post("/scheduler/bind", landscape.binding()))["Error"] == ""
 
 
-def _check_what_was_told(landscape: Landscape, strangers: dict[str, Caller]) -> None:
+def _require_nothing_disclosed(landscape: Landscape, strangers: dict[str, Caller]) -> None:
     secrets = {landscape.hosted, landscape.pool, *(w["metadata"]["uid"] for w in landscape.waiting)}
     for name, caller in strangers.items():
-        told = "\n".join(caller.told)
-        assert not [secret for secret in secrets if secret in told], name
+        text = "\n".join(caller.responses)
+        assert not [secret for secret in secrets if secret in text], name
     # Every stranger but one with a certificate that no handshake accepts has had answers.
     silent = [name for name, caller in strangers.items() if not caller.answers]
     assert set(silent) <= {"a certificate of another CA"}

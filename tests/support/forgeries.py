@@ -147,7 +147,7 @@ def _review(
 
 
 class Caller:
-    """A client with a certificate, a token or neither; remembers everything it was told."""
+    """A client with a certificate, a token or neither; keeps every response."""
 
     def __init__(self, replica: Replica, context: ssl.SSLContext, token: str = "") -> None:
         self._replica = replica
@@ -155,7 +155,7 @@ class Caller:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._session = aiohttp.ClientSession()
         self.answers = 0
-        self.told: list[str] = []
+        self.responses: list[str] = []
 
     async def __aenter__(self) -> "Caller":
         return self
@@ -178,7 +178,7 @@ class Caller:
         except (aiohttp.ClientError, ConnectionError):
             return 0, ""
         self.answers += 1
-        self.told.append(f"{response.headers} {text}")
+        self.responses.append(f"{response.headers} {text}")
         return response.status, text
 
     async def post(self, path: str, body: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The guards bite: each of the mistakes that they are for is noticed."""
+"""The guards of tests fail on each kind of error that they exist for."""
 
 import asyncio
 import time
@@ -33,11 +33,11 @@ async def test_our_code_may_not_block_a_loop() -> None:
 
 async def test_nor_may_our_callbacks() -> None:
     loop = asyncio.get_running_loop()
-    told: list[Any] = []
-    loop.set_exception_handler(lambda _loop, about: told.append(about["exception"]))
+    reported: list[Any] = []
+    loop.set_exception_handler(lambda _loop, about: reported.append(about["exception"]))
     loop.call_soon(written_in(ROOM)["doze"])
     await asyncio.sleep(0.01)
-    assert [type(error) for error in told] == [BlockingError]
+    assert [type(error) for error in reported] == [BlockingError]
 
 
 async def test_a_test_and_a_thread_may() -> None:

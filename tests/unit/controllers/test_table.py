@@ -19,7 +19,7 @@ def test_a_row_runs_after_one_above_it() -> None:
 
 def test_at_an_edge_of_a_window_autoscalers_come_first() -> None:
     after = {row.name: row.after for row in CONTROLLERS if row.name.startswith("scaling.")}
-    assert after["scaling.tortoise"] == after["scaling.standing"] == "scaling.autoscaler"
+    assert after["scaling.tortoise"] == after["scaling.status"] == "scaling.autoscaler"
 
 
 def test_a_row_needs_only_kinds_that_it_reads() -> None:

@@ -118,7 +118,7 @@ async def test_a_shoot_that_is_not_cached_is_read_live(ready: Bench, connect: Co
 @pytest.mark.parametrize(
     ("verb", "answer"),
     [
-        pytest.param("filter", "Error", id="filter says why"),
+        pytest.param("filter", "Error", id="filter returns the error"),
         pytest.param("prioritize", [{"Host": "a", "Score": 0}], id="prioritize has no opinion"),
         pytest.param("preempt", {"NodeNameToMetaVictims": {}}, id="preempt has no victims"),
     ],

@@ -49,11 +49,11 @@ SIZE = "/spec/replicas"
 
 async def test_a_full_grant_is_not_patched(bench: Bench, connect: Connect) -> None:
     bench.policies = (wanting(3),)
-    bench.granter = clerk = FakeGranter(3)
+    bench.granter = granter = FakeGranter(3)
     answer = await ask(await connect(bench), review(), "/mutate")
     assert answer["allowed"] is True
     assert [each["path"] for each in patch_of(answer)] == [SEEN]
-    assert clerk.asked == [(3, False)]
+    assert granter.asked == [(3, False)]
 
 
 async def test_a_partial_grant_is_patched(bench: Bench, connect: Connect) -> None:
@@ -67,11 +67,11 @@ async def test_a_partial_grant_is_patched(bench: Bench, connect: Connect) -> Non
 
 async def test_dry_run_is_passed_to_the_granter(bench: Bench, connect: Connect) -> None:
     bench.policies = (wanting(3),)
-    bench.granter = clerk = FakeGranter(3)
+    bench.granter = granter = FakeGranter(3)
     asked = review()
     asked["request"]["dryRun"] = True
     await ask(await connect(bench), asked, "/mutate")
-    assert clerk.asked == [(3, True)]
+    assert granter.asked == [(3, True)]
 
 
 async def test_without_a_granter_the_size_does_not_change(bench: Bench, connect: Connect) -> None:

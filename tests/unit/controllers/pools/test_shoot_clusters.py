@@ -64,7 +64,7 @@ def test_a_quota_is_the_maximum_and_the_present_surge() -> None:
 
 
 SECRET = f"/api/v1/namespaces/{SHOOT_NAMESPACE}/secrets/espalier-shoot"
-SAID = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
+STATUS_PATH = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
 OURS, OLD = (f"{QUOTAS_PATH}/espalier-{pool}" for pool in ("pool", "old"))
 KEPT = ("PATCH", OURS)
 GROUP = f"{SHOOT_NAMESPACE}.zone-1"
@@ -114,7 +114,7 @@ async def visit(
         script.respond(
             SECRET, respond_json({"data": {"kubeconfig": base64.b64encode(b"a way").decode()}})
         )
-        script.respond(SAID, respond_json({"data": {"status": STATUS}}))
+        script.respond(STATUS_PATH, respond_json({"data": {"status": STATUS}}))
         script.respond(QUOTAS_PATH, *listed)
         for path in (OURS, OLD):
             script.respond(path, respond_json({}))

@@ -86,7 +86,7 @@ def _side_effects(path: str, value: Any) -> Errors:
 
 
 def validate_review_versions(where: str, versions: Sequence[str], missing: str) -> Errors:
-    """Validate the versions of reviews that a webhook accepts; `missing` is said of none."""
+    """Validate the versions of reviews that a webhook accepts; `missing` is the error for none."""
     if not versions:
         yield fielderrors.required(where, missing)
         return
