@@ -35,7 +35,7 @@ CAMPAIGNS: Final = (
         "1,000 are placed, and no seed exceeds its capacity at any time",
     ),
     Campaign(
-        "tests/faults/test_strangers.py::test_strangers_at_every_path_change_and_learn_nothing",
+        "tests/faults/test_untrusted_clients.py::test_untrusted_clients_at_every_path_change_and_learn_nothing",
         "callers without a certificate, with one of another CA, with one or a token without a"
         " permission, and with a forged token send forged reviews and calls to every path of the"
         " server with every method, 20 times",

@@ -45,7 +45,7 @@ class Landscape:
 
     @property
     def elsewhere(self) -> str:
-        """The namespace of strangers."""
+        """The namespace of untrusted clients."""
         return f"elsewhere-{self.suffix}"
 
     @property

@@ -20,7 +20,17 @@ BANNED: Final = frozenset(
         *("judge", "judges", "judged", "judging", "judgement", "tell", "tells", "told", "telling"),
         *("say", "says", "said", "saying", "speak", "mend", "mends", "mended", "guest", "guests"),
         *("hear", "hears", "heard", "pulse", "lull", "clerk", "onlooker", "familiar", "insistence"),
-        *("insisting", "remembrance", "remembering", "seer", "crew", "crews", "trouble"),
+        *(
+            "insisting",
+            "remembrance",
+            "remembering",
+            "remembers",
+            "remembered",
+            "seer",
+            "crew",
+            "crews",
+            "trouble",
+        ),
         *("troubles", "soundness", "prospects", "sweeping", "settling", "letting", "lets"),
         *("mistakes", "barred", "standing", "owed", "wish", "wishes"),
     )

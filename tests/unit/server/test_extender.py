@@ -160,7 +160,7 @@ async def test_what_a_scheduler_calls_is_recorded_once_after_the_last_live_read(
         pytest.param(BEARER, may("alice", True), id="with a permission for one shoot only"),
     ],
 )
-async def test_calls_of_strangers_are_answered_as_such_and_not_recorded(
+async def test_calls_of_untrusted_clients_are_answered_and_not_recorded(
     ready: Bench,
     connect: Connect,
     scheduling: Scheduling,

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 SizingStrategy: TypeAlias = Literal["Backward-Compatible", "Adaptive"]
-STRATEGIES: tuple[SizingStrategy, ...] = ("Backward-Compatible", "Adaptive")
-DEFAULT_STRATEGY: SizingStrategy = "Backward-Compatible"
+STRATEGIES: Final[tuple[SizingStrategy, ...]] = ("Backward-Compatible", "Adaptive")
+DEFAULT_STRATEGY: Final[SizingStrategy] = "Backward-Compatible"
 
 
 class PoolBounds(NamedTuple):
