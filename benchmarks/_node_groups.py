@@ -23,7 +23,7 @@ from tests.support.machine_objects import (
 )
 from webhook.kube.clock import SystemClock
 from webhook.kube.meta import Object
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.nodegroups import provider_pb2
 from webhook.nodegroups.identity import GROUP
 from webhook.nodegroups.metrics import GroupMetrics
 from webhook.nodegroups.provider import Provider
@@ -119,13 +119,13 @@ async def _serve_nothing(credentials: ServingCredentials) -> None:
     """Answer every method with an empty message."""
 
     async def nothing(request: Any, context: Any) -> Any:
-        return wire.RefreshResponse()
+        return provider_pb2.RefreshResponse()
 
-    service = wire.DESCRIPTOR.services_by_name["CloudProvider"]
+    service = provider_pb2.DESCRIPTOR.services_by_name["CloudProvider"]
     handlers = {
         method.name: grpc.unary_unary_rpc_method_handler(
             nothing,
-            request_deserializer=getattr(wire, method.input_type.name).FromString,
+            request_deserializer=getattr(provider_pb2, method.input_type.name).FromString,
             response_serializer=lambda message: message.SerializeToString(),
         )
         for method in service.methods
@@ -158,18 +158,18 @@ async def scan(stub: Any, number: int) -> int:
     groups = [f"{prefix}-p{pool}-z{zone + 1}" for pool in range(GROUPS // 3) for zone in range(3)]
     names = [group.partition(".")[2] for group in groups]
     calls = 2
-    await stub.Refresh(wire.RefreshRequest())
-    await stub.NodeGroups(wire.NodeGroupsRequest())
+    await stub.Refresh(provider_pb2.RefreshRequest())
+    await stub.NodeGroups(provider_pb2.NodeGroupsRequest())
     for name in names:
         for machine in range(NODES // GROUPS):
-            node = wire.ExternalGrpcNode(providerID=f"p:///{name}-1-{machine}")
-            await stub.NodeGroupForNode(wire.NodeGroupForNodeRequest(node=node))
+            node = provider_pb2.ExternalGrpcNode(providerID=f"p:///{name}-1-{machine}")
+            await stub.NodeGroupForNode(provider_pb2.NodeGroupForNodeRequest(node=node))
             calls += 1
     for group in groups * 3:
-        await stub.NodeGroupTargetSize(wire.NodeGroupTargetSizeRequest(id=group))
+        await stub.NodeGroupTargetSize(provider_pb2.NodeGroupTargetSizeRequest(id=group))
         calls += 1
     for group in groups * (4 * NODES // GROUPS):
-        request = wire.NodeGroupAutoscalingOptionsRequest(id=group)
+        request = provider_pb2.NodeGroupAutoscalingOptionsRequest(id=group)
         try:
             await stub.NodeGroupGetOptions(request)
         except grpc.aio.AioRpcError as error:
@@ -193,8 +193,8 @@ async def load(port: str, shoots: int, folder: Path) -> None:
         CloudProviderStub(channel)  # type: ignore[no-untyped-call]  # as grpc generates it
         for channel in channels
     ]
-    await asyncio.gather(*(stub.Refresh(wire.RefreshRequest()) for stub in stubs))
-    await asyncio.gather(*(stub.NodeGroups(wire.NodeGroupsRequest()) for stub in stubs))
+    await asyncio.gather(*(stub.Refresh(provider_pb2.RefreshRequest()) for stub in stubs))
+    await asyncio.gather(*(stub.NodeGroups(provider_pb2.NodeGroupsRequest()) for stub in stubs))
     print("connected", flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
     started = time.perf_counter()

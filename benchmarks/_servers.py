@@ -109,7 +109,7 @@ async def main(which: str, folder: Path) -> None:
         app = ours(metrics, PolicyTable(()))
     else:
         app = ours(metrics, TABLE, landscape(), fast_path=which == "full")
-    async with background("pulse", pauses.measure_loop_lag(SystemClock(), metrics)):
+    async with background("loop lag", pauses.measure_loop_lag(SystemClock(), metrics)):
         with pauses.measure_gc_pauses(metrics):
             await serve(app, folder)
 

@@ -35,7 +35,7 @@ WRITERS = 16
 GARDEN = "garden-bench"
 _LONGEST = 300.0
 _PADDING = 860  # makes 9 KB of each as the server sends it
-_SETTLING = 2.0
+_EXTRA_SECONDS = 2.0
 
 
 def run(rounds: int) -> dict[str, Any]:
@@ -126,7 +126,7 @@ async def _serve(kubeconfig: str) -> dict[str, Any]:
         async with asyncio.timeout(_LONGEST), aiohttp.ClientSession() as session:
             await _until_ready(session, f"http://127.0.0.1:{port}/readyz")
         seconds = time.perf_counter() - began
-        await asyncio.sleep(_SETTLING)  # what comes right after readiness counts as well
+        await asyncio.sleep(_EXTRA_SECONDS)  # what comes right after readiness counts as well
         return {"seconds": seconds, "peak_mb": _peak_mb(process.pid)}
     finally:
         process.terminate()

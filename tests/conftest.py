@@ -1,4 +1,4 @@
-"""What every test can ask for, and what a run says at its end."""
+"""Fixtures and options of all tests, and the summary of a run."""
 
 import os
 from collections.abc import Generator, Iterator
@@ -77,7 +77,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
-    """Say last of all what was not run and how to include it."""
+    """Print what was not run and how to include it, after everything else."""
     yield
     lines = not_run(terminalreporter.stats.get("skipped", ()))
     if lines:

@@ -65,8 +65,8 @@ func refuse(code int32, message string) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: code, Message: message}}
 }
 
-func handle(writer http.ResponseWriter, asked *http.Request) {
-	body, err := io.ReadAll(asked.Body)
+func handle(writer http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		http.Error(writer, err.Error(), http.StatusBadRequest)
 		return

@@ -13,9 +13,12 @@ from tests.support.control_planes import require_parts
 from tests.support.permission_audit import FOLDER, UsedPermission, is_used, not_granted, read_folder
 from webhook.cli.install.generate.permissions import PERMISSIONS
 from webhook.cli.install.generate.rules import PermissionRule
-from webhook.cli.install.layout import Mode
+from webhook.cli.install.layout import InstallMode
 
-SAME_CODE: dict[Mode, Mode] = {"own-managedseed": "standalone", "own-managedseedset": "standalone"}
+SAME_CODE: dict[InstallMode, InstallMode] = {
+    "own-managedseed": "standalone",
+    "own-managedseedset": "standalone",
+}
 """Modes whose rules are used by the same code in another mode, where the whole suite runs."""
 
 WITHOUT_GARDENER = {
@@ -56,7 +59,7 @@ TOLERATED = {
 """Requests that may be refused, by verb, resource and the scopes of their namespace."""
 
 
-def _grants() -> Iterator[tuple[Mode, PermissionRule, str]]:
+def _grants() -> Iterator[tuple[InstallMode, PermissionRule, str]]:
     for rule in PERMISSIONS:
         for mode in rule.modes:
             for verb in rule.verbs:
@@ -81,7 +84,7 @@ def used() -> set[UsedPermission]:
 
 @pytest.mark.parametrize(("mode", "rule", "verb"), [*_grants()], ids=_title)
 def test_every_permission_is_used(
-    used: set[UsedPermission], mode: Mode, rule: PermissionRule, verb: str
+    used: set[UsedPermission], mode: InstallMode, rule: PermissionRule, verb: str
 ):
     if (verb, rule.resource) in UNUSED:
         return

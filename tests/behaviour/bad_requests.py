@@ -300,7 +300,7 @@ BAD_REQUESTS = (
     Bad("a namespace that is not there", "POST", GONE, config_map()),
     Bad("a custom resource in such a namespace", "POST", GONE_WIDGETS, widget()),
     Bad(
-        "another namespace than the path says",
+        "another namespace than in the path",
         "POST",
         MAPS,
         config_map(metadata={"namespace": "default"}),

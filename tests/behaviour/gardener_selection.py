@@ -58,8 +58,8 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     ),
     "test_installing::test_api_servers_without_streaming_lists_are_read_in_pages_and_live": "it has"
     " a twin: test_beside_a_gardener_older_api_servers_are_read_in_pages_and_live",
-    "test_explain::test_settings_and_mistakes": "it is about the command's own flags and files;"
-    " nothing of it depends on the server",
+    "test_explain::test_settings_and_invalid_arguments": "it is about the command's own flags and"
+    " files; nothing of it depends on the server",
     "test_placement::test_bind_writes_the_shoot_then_the_pod_and_again_is_the_same": "rights on"
     " Pods are generated only where a kube-scheduler is the engine; the shoot's half:"
     " test_bind_of_a_shoot_needs_no_pod",

@@ -23,13 +23,13 @@ from webhook.api.crds import crd
 from webhook.api.extensions import Cluster, Worker
 from webhook.api.kinds import kind_of_model
 from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
-from webhook.cli import main as espalier
 from webhook.cli.install.layout import Layout
+from webhook.cli.main import main
 from webhook.cluster import config
 from webhook.cluster.client import Client
 from webhook.cluster.requests import Selection
 from webhook.kube.meta import Object, ObjectKey
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.nodegroups import provider_pb2
 from webhook.tls.authority import KeyPair
 
 OK = grpc.StatusCode.OK
@@ -151,7 +151,7 @@ class Place:
         arguments = ["certs", "create", "--secret", "--nodegroups", self.namespace]
         arguments += ["--kubeconfig", str(self.server.kubeconfig), "--namespace", self.own]
         arguments += ["--directory", str(self.directory / "certs")]
-        assert await asyncio.to_thread(espalier.main, arguments) == 0
+        assert await asyncio.to_thread(main, arguments) == 0
         pair = KeyPair((folder / "tls.crt").read_bytes(), (folder / "tls.key").read_bytes())
         return Certificate(pair, (folder / "ca.crt").read_bytes())
 
@@ -166,7 +166,7 @@ async def connected(where: Replica | int, certificate: Certificate) -> AsyncIter
     async with connected_autoscaler(address, certificate.pair, certificate.authority) as autoscaler:
 
         async def answers() -> bool:
-            return await autoscaler.code("Refresh", wire.RefreshRequest()) is OK
+            return await autoscaler.code("Refresh", provider_pb2.RefreshRequest()) is OK
 
         await eventually(answers)
         yield autoscaler

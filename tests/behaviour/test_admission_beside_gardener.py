@@ -1,4 +1,4 @@
-"""Each policy of the closed list is met on a real Gardener, or a table says why it is not."""
+"""Each policy of the closed list is tested on a real Gardener, or a table states why it is not."""
 
 import re
 from collections.abc import Mapping
@@ -293,12 +293,12 @@ async def test_a_binding_of_ours_is_held_to_the_zones_it_needs(gardener):
     seed = unique("seed-")
     await ready_seed(gardener, seed, "abc")
     tolerant = MULTI_ZONE.replace("}", ',"failureTolerance":2}')
-    wish = make_shoot(
+    requested = make_shoot(
         annotations={names.HIGH_AVAILABILITY: tolerant},
         controlPlane={"highAvailability": {"failureTolerance": {"type": "zone"}}},
         schedulerName="espalier",
     )
-    name = await create(gardener, wish, "none-such")
+    name = await create(gardener, requested, "none-such")
     before = await verdicts(gardener, "shoot.placement", "deny")
     binding = ("shoot", name, HERE, "--subresource=binding", "--dry-run=server")
     reported = await patch(gardener, *binding, check=False, spec={"seedName": seed})

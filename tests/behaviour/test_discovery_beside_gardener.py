@@ -113,9 +113,9 @@ async def test_nothing_that_exists_changes_by_the_installation_alone(gardener, p
         assert len(re.findall(r"\bbeside a Gardener\b", reported)) == 1
         # It runs all the same: an object that asks for more gets it.
         zones = ("machinedeployments", "--all", "-n", f"shoot--{name}")
-        wishes = {names.SIZING_STRATEGY: "Adaptive", names.POOL_MAXIMUM: "4"}
+        settings = {names.SIZING_STRATEGY: "Adaptive", names.POOL_MAXIMUM: "4"}
         await gardener.kubectl(
-            "annotate", *zones, *(f"{key}={each}" for key, each in wishes.items())
+            "annotate", *zones, *(f"{key}={each}" for key, each in settings.items())
         )
         label = f"--for=jsonpath={{.metadata.labels.{names.ADAPTIVE_NAMESPACE}}}=true"
         label = label.replace("gardener.cloud", r"gardener\.cloud").replace(
@@ -150,7 +150,7 @@ async def test_doctor_names_the_rights_that_are_missing(gardener, examine, tmp_p
     kubeconfig = await asyncio.to_thread(poor.write_kubeconfig, tmp_path / "kubeconfig")
     found = await examine(kubeconfig)
     assert "cannot list" in found["landscape"]
-    # Without the APIServices, nobody can tell whether there is a Gardener.
+    # Without the APIServices, it is unknown whether there is a Gardener.
     assert found["shoots/binding"].startswith("you may not update; the server needs this")
 
 

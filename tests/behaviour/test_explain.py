@@ -37,7 +37,7 @@ async def test_a_manifest_that_is_not_in_the_cluster_is_explained(server, stage)
     assert "none to choose" in out
 
 
-async def test_settings_and_mistakes(server, stage, tmp_path):
+async def test_settings_and_invalid_arguments(server, stage, tmp_path):
     await stage.create(stage.seed("far", region="us-east-1"), stage.shoot("one"))
     settings = tmp_path / "espalier.yaml"
     settings.write_text("scheduler: {strategy: MinimalDistance}\n")

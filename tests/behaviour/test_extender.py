@@ -87,7 +87,7 @@ async def make_token(server, namespace, name, *rules):
 async def test_bind_and_explain_are_for_those_who_may_bind_shoots(server, stage, call):
     await stage.create(stage.seed("a"), stage.shoot("one"))
     allowed = await make_token(server, stage.namespace, "binder", "update")
-    stranger = await make_token(server, stage.namespace, "stranger")
+    untrusted = await make_token(server, stage.namespace, "untrusted")
     one = await stage.get("one")
     binding = {
         "PodName": "one",
@@ -110,7 +110,7 @@ async def test_bind_and_explain_are_for_those_who_may_bind_shoots(server, stage,
         assert (status, "authenticate with" in reported) == (401, True)
         status, _ = await call(method, path, "no-such-token", body)
         assert status == 401
-        status, reported = await call(method, path, stranger, body)
+        status, reported = await call(method, path, untrusted, body)
         assert (status, "may not update shoots/binding" in reported) == (refused, True)
     assert not (await stage.get("one"))["spec"].get("seedName")
     for _ in range(2):
@@ -154,7 +154,7 @@ async def test_forged_calls_of_filter_write_no_event_and_reserve_nothing(stage, 
         assert [event["involvedObject"]["name"] for event in items] == expected
 
 
-async def test_a_stranger_learns_nothing_about_the_shoot_of_a_pod(stage, call):
+async def test_an_untrusted_client_learns_nothing_about_the_shoot_of_a_pod(stage, call):
     await stage.create(stage.seed("a"), stage.shoot("one"))
 
     async def filter_seeds(shoot, *, authorized):

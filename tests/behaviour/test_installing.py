@@ -17,14 +17,13 @@ import yaml
 
 from tests.behaviour import live_reads, object_pairs
 from tests.behaviour.sample_objects import make_prometheus
+from tests.support import control_planes, garden_cluster
 from tests.support.account import account_access, write_kubeconfig
 from tests.support.api_proxy import open_proxy
 from tests.support.builders import make_cloud_profile, make_seed, make_shoot, make_worker
-from tests.support.control_planes import garden as real_garden
 from tests.support.control_planes import kubernetes
 from tests.support.example_manifests import example_manifests
 from tests.support.garden_cluster import GardenCluster, simulated_gardenlets
-from tests.support.garden_cluster import make_shoot as make_garden_shoot
 from tests.support.scaling_definitions import tortoise_definition
 from tests.support.server_processes import Replica, running
 from tests.support.waits import eventually
@@ -55,7 +54,7 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kub
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def garden(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gardener]:
     """A separate real Gardener."""
-    async with real_garden(tmp_path_factory.mktemp("garden")) as server:
+    async with control_planes.garden(tmp_path_factory.mktemp("garden")) as server:
         yield server
 
 
@@ -485,7 +484,7 @@ async def test_leaving_a_garden_leaves_it_as_if_we_had_never_been_there(garden, 
             await object_pairs.live(gardener, MET)
             rolled = await object_pairs.roll(gardener)
             twin = {names.REGION_AFFINITY: "preferred"}
-            waiting = make_garden_shoot(
+            waiting = garden_cluster.make_shoot(
                 "waiting",
                 schedulerName="espalier",
                 annotations=twin,

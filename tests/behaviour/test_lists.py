@@ -39,7 +39,7 @@ async def test_items_of_built_in_lists_do_not_repeat_their_kind(session, maps):
     assert all("kind" not in item and "apiVersion" not in item for item in listed["items"])
 
 
-async def test_items_of_custom_lists_say_their_kind(session, place):
+async def test_items_of_custom_lists_have_their_kind(session, place):
     path = f"/apis/{place.group}/v1/namespaces/{place.namespace}/widgets"
     listed = await fetch(session, path)
     assert (listed["kind"], listed["apiVersion"]) == ("WidgetList", f"{place.group}/v1")

@@ -222,12 +222,12 @@ async def test_a_set_deleted_with_orphans_releases_its_replicas(landscape):
     name = landscape.name
     await landscape.kubectl("delete", "mss", name, "--cascade=orphan", "--wait=false")
 
-    async def let_go() -> Any:
+    async def is_released() -> Any:
         # Kubernetes' garbage collector deletes the set itself with a delay.
         left = [each for each in (await landscape.get("mss"))["items"] if _name(each) == name]
         return not left or left[0]["metadata"].get("finalizers") == ["orphan"]
 
-    await landscape.until(let_go)
+    await landscape.until(is_released)
     await asyncio.sleep(1)
     for kind in ("shoot", "managedseed"):
         for item in (await landscape.get(kind))["items"]:

@@ -22,9 +22,9 @@ from tests.support.scheduler import create_all
 from tests.support.server_processes import running
 from tests.support.waits import eventually
 from webhook.api import names
-from webhook.cli import main as espalier
 from webhook.cli import plugin
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.cli.main import main
+from webhook.nodegroups import provider_pb2
 
 AUTOSCALERS = [*filter(None, [os.environ.get("ESPALIER_CLUSTER_AUTOSCALER")])]
 """The binary of a real cluster-autoscaler, if one is given."""
@@ -204,7 +204,7 @@ async def test_after_a_restart_of_either_side_sizes_are_known_at_once(place: Pla
         await autoscaler.scan([node], pending=True)
         assert [await autoscaler.size(place.group(zone)) for zone in range(3)] == [1, 2, 0]
         states = [each.status.instanceState for each in await autoscaler.instances(place.group(1))]
-        assert states == [wire.InstanceStatus.instanceCreating] * 2
+        assert states == [provider_pb2.InstanceStatus.instanceCreating] * 2
 
     async with place.serving("one") as one:
         certificate = await place.certificate()
@@ -376,7 +376,7 @@ async def test_a_configuration_names_the_labels_by_which_zones_differ(place: Pla
         "--kubeconfig",
         str(place.server.kubeconfig),
     ]
-    assert await asyncio.to_thread(espalier.main, arguments) == 0
+    assert await asyncio.to_thread(main, arguments) == 0
     output = capsys.readouterr().out
     ignored = [line for line in output.splitlines() if "--balancing-ignore-label" in line]
     assert ignored == ["--balancing-ignore-label=rack  # differs from zone to zone of a pool"]

@@ -1,4 +1,4 @@
-"""Every test about Gardener's kinds runs on a real Gardener, or a table says why it does not."""
+"""Every test about Gardener's kinds runs on a real Gardener, or a table states why it does not."""
 
 import ast
 from pathlib import Path

@@ -22,7 +22,7 @@ from webhook.api.projects import Project
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
 from webhook.dev.planes.binaries import require
-from webhook.domain.options import Options, SchedulingOptions, Strategy
+from webhook.domain.options import Options, RegionStrategy, SchedulingOptions
 from webhook.domain.seeds import usage
 from webhook.kube.meta import Draft, Object
 from webhook.scheduling.filters.availability import AVAILABILITY, PLAIN_SEEDS_FIRST
@@ -97,7 +97,7 @@ def _their_answer(answer: dict[str, str]) -> Answer:
 
 def snapshot_of(landscape: Draft) -> tuple[Snapshot, list[Seed]]:
     found = {name: [read(model, raw) for raw in landscape[name]] for name, model in MODELS.items()}
-    strategy: Strategy = landscape["strategy"]
+    strategy: RegionStrategy = landscape["strategy"]
     options = Options(beside_gardener=True, scheduling=SchedulingOptions(strategy=strategy))
     objects = [obj for objects in found.values() for obj in objects]
     now = datetime(2026, 1, 2, tzinfo=UTC)

@@ -22,7 +22,7 @@ from tests.support.pool_state import PoolState
 from tests.support.waits import eventually
 from webhook.api import names
 from webhook.dev.planes.ports import free_port
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.nodegroups import provider_pb2
 
 pytestmark = [
     pytest.mark.alone,
@@ -246,7 +246,7 @@ async def _grow(autoscaler: Autoscaler, wanted: int, *groups: str) -> None:
     pool = [group for group in autoscaler.groups if ".up-z" in group]
 
     async def has_grown() -> bool:
-        await autoscaler.call("Refresh", wire.RefreshRequest())
+        await autoscaler.call("Refresh", provider_pb2.RefreshRequest())
         missing = wanted - sum([await autoscaler.size(each) for each in pool])
         if missing:
             requested = [autoscaler.increase(group, missing) for group in groups]

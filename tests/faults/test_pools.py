@@ -164,7 +164,7 @@ async def spread(servers: list[EspalierProcess]) -> AsyncIterator[int]:
             writer.close()
 
 
-async def test_two_servers_of_which_one_hears_nothing_for_a_while(place: Site) -> None:
+async def test_two_servers_one_of_which_gets_no_events_for_a_while(place: Site) -> None:
     async with open_proxy(place.server, place.folder, "held") as proxy:
         # The port that both advertise is known only once a server listens on it.
         servers: list[EspalierProcess] = []

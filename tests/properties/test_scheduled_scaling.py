@@ -77,7 +77,7 @@ def test_floors_equal_the_open_windows_and_nothing_is_left(
     ]
     phase = "Working" if works else "PartlyWorking"
     cluster = FakeScalingCluster(make_tortoise(phase=phase), make_autoscaler(), *scalings)
-    wished = Wishes(cluster.tortoise["spec"], (3, 20), works)
+    wished = UserValues(cluster.tortoise["spec"], (3, 20), works)
     edges = {minute for start, length, *_ in windows for minute in (start, start + length)}
     instants = {0, *edges, *(edge - 1 for edge in edges), *(edit.minute for edit in edits)}
     slots = cluster.tortoise["status"]["recommendations"]["horizontal"]
@@ -107,8 +107,8 @@ def test_floors_equal_the_open_windows_and_nothing_is_left(
         assert names.SCALING_FLOORS not in annotations
 
 
-class Wishes:
-    """What users want, whatever floors hold at the moment."""
+class UserValues:
+    """The values that users set, regardless of the floors at the moment."""
 
     def __init__(self, spec: dict[str, Any], bounds: tuple[int, int], works: bool) -> None:
         self.spec = copy.deepcopy(spec)
@@ -128,12 +128,12 @@ class Wishes:
         cluster.write(kind_of_model(Tortoise), TORTOISE, change)
         if not self._works:  # otherwise Tortoise decides
             least, most = edit.bounds
-            self.bounds = self._wish(cluster, edit.bounds)
+            self.bounds = self._user_value(cluster, edit.bounds)
             bounds = {"spec": {"minReplicas": least, "maxReplicas": most}}
             cluster.write(kind_of_model(HorizontalPodAutoscaler), AUTOSCALER, bounds)
 
-    def _wish(self, cluster: FakeScalingCluster, bounds: tuple[int, int]) -> tuple[int, int]:
-        """Return the wish of a user: a value that equals our own floor counts as ours."""
+    def _user_value(self, cluster: FakeScalingCluster, bounds: tuple[int, int]) -> tuple[int, int]:
+        """Return the value of a user: a value that equals our own floor counts as ours."""
         noted = raised_values.read(cluster.autoscaler)
         applied = {name: note.applied for name, note in noted.values.items()} if noted else {}
         least, most = (
@@ -145,7 +145,7 @@ class Wishes:
         return least, most
 
 
-def check(cluster: FakeScalingCluster, wished: Wishes) -> None:
+def check(cluster: FakeScalingCluster, wished: UserValues) -> None:
     """Compare everything that floors change with the maximum over the open windows."""
     held = schedules.open_floors(cluster.memory.store(ScheduledScaling).list(), cluster.now)
     found = cluster.memory.store(Tortoise).get(TORTOISE)

@@ -37,7 +37,7 @@ class CrashError(Exception):
     """The leader has crashed."""
 
 
-class Wish(NamedTuple):
+class Edit(NamedTuple):
     """A user changes the set's spec."""
 
     spec: Any
@@ -84,7 +84,7 @@ class Crash(NamedTuple):
     after: int
 
 
-Change: TypeAlias = Wish | Mark | Arrive | Leave | Fail | Remove | Forget | Crash
+Change: TypeAlias = Edit | Mark | Arrive | Leave | Fail | Remove | Forget | Crash
 
 
 class ChangingGarden(FakeGarden):
@@ -108,7 +108,7 @@ class ChangingGarden(FakeGarden):
 
     async def apply_change(self, change: Change) -> None:
         match change:
-            case Wish(spec):
+            case Edit(spec):
                 await self.change(ManagedSeedSet, "leaf", {"spec": spec})
             case Mark(ordinal, annotation, value):
                 patch = {"metadata": {"annotations": {annotation: value}}}
@@ -154,7 +154,7 @@ class ChangingGarden(FakeGarden):
         for managed_seed in self.api.memory.store(ManagedSeed).list():
             free = {"metadata": {"annotations": {names.PROTECT_FROM_DELETION: None}}}
             await self.change(ManagedSeed, managed_seed.name, free)
-        await self.apply_change(Wish({"replicas": replicas, "paused": False, **_partition(0)}))
+        await self.apply_change(Edit({"replicas": replicas, "paused": False, **_partition(0)}))
         await self.apply_change(_template(version))
         await self.run(CALM_SECONDS, lambda: self._is_settled(replicas, version))
         assert self._is_settled(replicas, version), self.get(ManagedSeedSet, "leaf").status
@@ -204,9 +204,11 @@ class ChangingGarden(FakeGarden):
         if self._is_being_made(old, ordinal):
             self._require_unused(shoot.name)
             return  # it hosts nothing, so it may get a repaired template out of turn
-        wishes = self._wishes()
-        assert not wishes.paused, f"{shoot.name} is updated while the set is paused"
-        assert ordinal >= wishes.partition, f"{shoot.name} is below partition {wishes.partition}"
+        settings = self._settings()
+        assert not settings.paused, f"{shoot.name} is updated while the set is paused"
+        assert ordinal >= settings.partition, (
+            f"{shoot.name} is below partition {settings.partition}"
+        )
         for other in self._replicas():
             if other.name == shoot.name or other.name in self.going | self.making:
                 continue
@@ -216,7 +218,7 @@ class ChangingGarden(FakeGarden):
                 assert updated, f"{shoot.name} is updated before {other.name}"
             if updated and place > ordinal:
                 assert health.is_reconciled(other), f"{other.name} is still being updated"
-                self._require_crowd_well(other.name, wishes.limit)
+                self._require_hosted_shoots_ready(other.name, settings.limit)
 
     def _check_managed_seed(self, old: ManagedSeed | None, new: ManagedSeed | None) -> None:
         if new is None or self.actor != "managedseedset":
@@ -244,15 +246,15 @@ class ChangingGarden(FakeGarden):
         assert not found, f"{seed} is taken for empty while it carries {found}"
 
     def _require_few_in_flight(self) -> None:
-        flying = self.making | self.going
-        assert len(flying) <= self._wishes().max_parallel, f"in flight: {sorted(flying)}"
+        in_flight = self.making | self.going
+        assert len(in_flight) <= self._settings().max_parallel, f"in flight: {sorted(in_flight)}"
 
-    def _require_crowd_well(self, seed: str, limit: int | str) -> None:
-        crowd = [each for each in self._hosted_shoots() if each.spec.seed_name == seed]
-        living = [each for each in crowd if not each.is_deleting]
-        ready = sum(map(shoot_counts.is_hosted_ready, living))
-        assert rollout.is_within_limit(limit, shoot_counts.HostedShoots(len(living), ready)), (
-            f"{seed} is in trouble"
+    def _require_hosted_shoots_ready(self, seed: str, limit: int | str) -> None:
+        hosted = [each for each in self._hosted_shoots() if each.spec.seed_name == seed]
+        remaining = [each for each in hosted if not each.is_deleting]
+        ready = sum(map(shoot_counts.is_hosted_ready, remaining))
+        assert rollout.is_within_limit(limit, shoot_counts.HostedShoots(len(remaining), ready)), (
+            f"too many shoots of {seed} are unready"
         )
 
     # What exists.
@@ -262,7 +264,7 @@ class ChangingGarden(FakeGarden):
         managed_seed, seed = self.find(ManagedSeed, name), self.find(Seed, name)
         return Replica(name, ordinal, shoot, managed_seed, seed).is_creating
 
-    def _wishes(self) -> rollout.RolloutSettings:
+    def _settings(self) -> rollout.RolloutSettings:
         return rollout.settings_of(self.get(ManagedSeedSet, "leaf"))
 
     def _replicas(self) -> Iterator[Shoot]:
@@ -289,18 +291,18 @@ def _partition(number: int) -> Any:
     return {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": number}}}
 
 
-def _template(version: str) -> Wish:
-    return Wish({"shootTemplate": {"spec": {"kubernetes": {"version": version}}}})
+def _template(version: str) -> Edit:
+    return Edit({"shootTemplate": {"spec": {"kubernetes": {"version": version}}}})
 
 
 ORDINALS = st.integers(0, 6)
 VERSIONS = st.sampled_from(["1.35.1", "1.35.2", "1.35.3"])
 CHANGES: st.SearchStrategy[Change] = st.one_of(
-    st.builds(lambda count: Wish({"replicas": count}), st.integers(0, 5)),
+    st.builds(lambda count: Edit({"replicas": count}), st.integers(0, 5)),
     st.builds(_template, VERSIONS),
-    st.builds(lambda number: Wish(_partition(number)), ORDINALS),
-    st.builds(lambda paused: Wish({"paused": paused}), st.booleans()),
-    st.builds(lambda many: Wish({"maxParallel": many}), st.integers(1, 3)),
+    st.builds(lambda number: Edit(_partition(number)), ORDINALS),
+    st.builds(lambda paused: Edit({"paused": paused}), st.booleans()),
+    st.builds(lambda many: Edit({"maxParallel": many}), st.integers(1, 3)),
     st.builds(Arrive, ORDINALS),
     st.builds(Leave),
     st.builds(Fail, st.booleans()),

@@ -35,12 +35,12 @@ CAMPAIGNS: Final = (
         "1,000 are placed, and no seed exceeds its capacity at any time",
     ),
     Campaign(
-        "tests/faults/test_strangers.py::test_strangers_at_every_path_change_and_learn_nothing",
+        "tests/faults/test_untrusted_clients.py::test_untrusted_clients_at_every_path_change_and_learn_nothing",
         "callers without a certificate, with one of another CA, with one or a token without a"
         " permission, and with a forged token send forged reviews and calls to every path of the"
         " server with every method, 20 times",
-        "no object is written, no room of a seed is reserved, and no name or uid of a shoot is"
-        " revealed; the same calls with proof do all of that",
+        "no object is written, no capacity of a seed is reserved, and no name or uid of a shoot is"
+        " disclosed; the same calls with valid credentials do all of that",
     ),
     Campaign(
         "tests/faults/test_apiserver_sigkill.py"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import grpc
 
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.nodegroups import provider_pb2
 from webhook.nodegroups.provider_pb2_grpc import CloudProviderStub
 from webhook.tls.authority import KeyPair
 
@@ -32,7 +32,7 @@ class Autoscaler:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub: Any = CloudProviderStub(channel)
         self.calls: Counter[str] = Counter()
-        self.groups: dict[str, wire.NodeGroup] = {}
+        self.groups: dict[str, provider_pb2.NodeGroup] = {}
 
     async def call(self, method: str, request: Any) -> Any:
         """Make one call."""
@@ -54,12 +54,12 @@ class Autoscaler:
             await self.instances(group)
         for node in nodes:
             await self.group_of(node)
-        await self.call("GPULabel", wire.GPULabelRequest())
+        await self.call("GPULabel", provider_pb2.GPULabelRequest())
 
     async def scan(self, nodes: Iterable[FakeNode] = (), *, pending: bool = False) -> None:
         """Run a loop: 22 calls for three groups and two nodes, more with pending pods."""
         known = [*nodes]
-        await self.call("Refresh", wire.RefreshRequest())
+        await self.call("Refresh", provider_pb2.RefreshRequest())
         await self._list_groups()
         busy = {await self.group_of(node) for node in known}
         for group in self.groups:
@@ -72,30 +72,32 @@ class Autoscaler:
             for node in known:
                 await self.options(await self.group_of(node) if pending else "")
         if pending:
-            request = wire.GetAvailableGPUTypesRequest()
+            request = provider_pb2.GetAvailableGPUTypesRequest()
             await self.call("GetAvailableGPUTypes", request)
 
     async def size(self, group: str) -> int:
-        answer = await self.call("NodeGroupTargetSize", wire.NodeGroupTargetSizeRequest(id=group))
+        answer = await self.call(
+            "NodeGroupTargetSize", provider_pb2.NodeGroupTargetSizeRequest(id=group)
+        )
         return int(answer.targetSize)
 
     async def group_of(self, node: FakeNode) -> str:
         """Return a node's group; its bounds are kept, because scale-down depends on them."""
-        request = wire.NodeGroupForNodeRequest(
-            node=wire.ExternalGrpcNode(name=node.name, providerID=node.provider_id)
+        request = provider_pb2.NodeGroupForNodeRequest(
+            node=provider_pb2.ExternalGrpcNode(name=node.name, providerID=node.provider_id)
         )
         group = (await self.call("NodeGroupForNode", request)).nodeGroup
         if group.id:
             self.groups[group.id] = group
         return str(group.id)
 
-    async def instances(self, group: str) -> list[wire.Instance]:
-        answer = await self.call("NodeGroupNodes", wire.NodeGroupNodesRequest(id=group))
+    async def instances(self, group: str) -> list[provider_pb2.Instance]:
+        answer = await self.call("NodeGroupNodes", provider_pb2.NodeGroupNodesRequest(id=group))
         return [*answer.instances]
 
     async def template(self, group: str) -> bytes:
         """Return the template of a new Node; empty where the server does not implement it."""
-        request = wire.NodeGroupTemplateNodeInfoRequest(id=group)
+        request = provider_pb2.NodeGroupTemplateNodeInfoRequest(id=group)
         try:
             data: bytes = (await self.call("NodeGroupTemplateNodeInfo", request)).nodeBytes
         except grpc.aio.AioRpcError as error:
@@ -106,11 +108,11 @@ class Autoscaler:
         return data
 
     async def options(self, group: str) -> None:
-        request = wire.NodeGroupAutoscalingOptionsRequest(id=group)
+        request = provider_pb2.NodeGroupAutoscalingOptionsRequest(id=group)
         assert await self.code("NodeGroupGetOptions", request) is grpc.StatusCode.UNIMPLEMENTED
 
     async def increase(self, group: str, delta: int) -> grpc.StatusCode:
-        request = wire.NodeGroupIncreaseSizeRequest(id=group, delta=delta)
+        request = provider_pb2.NodeGroupIncreaseSizeRequest(id=group, delta=delta)
         return await self.code("NodeGroupIncreaseSize", request)
 
     async def scale_up(self, nodes: int) -> dict[str, int]:
@@ -131,16 +133,16 @@ class Autoscaler:
         return plan
 
     async def delete(self, group: str, *ids: str) -> grpc.StatusCode:
-        nodes = [wire.ExternalGrpcNode(name=each, providerID=each) for each in ids]
-        request = wire.NodeGroupDeleteNodesRequest(id=group, nodes=nodes)
+        nodes = [provider_pb2.ExternalGrpcNode(name=each, providerID=each) for each in ids]
+        request = provider_pb2.NodeGroupDeleteNodesRequest(id=group, nodes=nodes)
         return await self.code("NodeGroupDeleteNodes", request)
 
     async def decrease(self, group: str, delta: int) -> grpc.StatusCode:
-        request = wire.NodeGroupDecreaseTargetSizeRequest(id=group, delta=delta)
+        request = provider_pb2.NodeGroupDecreaseTargetSizeRequest(id=group, delta=delta)
         return await self.code("NodeGroupDecreaseTargetSize", request)
 
     async def _list_groups(self) -> None:
-        answer = await self.call("NodeGroups", wire.NodeGroupsRequest())
+        answer = await self.call("NodeGroups", provider_pb2.NodeGroupsRequest())
         self.groups = {group.id: group for group in answer.nodeGroups}
 
 

@@ -45,7 +45,7 @@ class Landscape:
 
     @property
     def elsewhere(self) -> str:
-        """The namespace of strangers."""
+        """The namespace of untrusted clients."""
         return f"elsewhere-{self.suffix}"
 
     @property
@@ -147,7 +147,7 @@ def _review(
 
 
 class Caller:
-    """A client with a certificate, a token or neither; records every response."""
+    """A client with a certificate, a token or neither; keeps every response."""
 
     def __init__(self, replica: Replica, context: ssl.SSLContext, token: str = "") -> None:
         self._replica = replica
@@ -155,7 +155,7 @@ class Caller:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._session = aiohttp.ClientSession()
         self.answers = 0
-        self.received: list[str] = []
+        self.responses: list[str] = []
 
     async def __aenter__(self) -> "Caller":
         return self
@@ -178,7 +178,7 @@ class Caller:
         except (aiohttp.ClientError, ConnectionError):
             return 0, ""
         self.answers += 1
-        self.received.append(f"{response.headers} {text}")
+        self.responses.append(f"{response.headers} {text}")
         return response.status, text
 
     async def post(self, path: str, body: Any) -> Any:

@@ -21,9 +21,9 @@ from tests.support.waits import eventually
 from webhook.api.crds import definable
 from webhook.cli.install.generate import bundle
 from webhook.cli.install.layout import Layout
+from webhook.dev.planes import gardenmanifests
 from webhook.dev.planes.gardener import PROJECT, PROJECT_NAMESPACE, Gardener
 from webhook.dev.planes.gardenmanifests import CORE, DNS_SECRET
-from webhook.dev.planes.gardenmanifests import shoot as base_shoot
 from webhook.dev.planes.ports import free_port
 from webhook.dev.server import EspalierProcess
 
@@ -159,7 +159,7 @@ def unique(prefix: str = "s") -> str:
 def make_shoot(name: str = "", namespace: str = PROJECT_NAMESPACE, **spec: Any) -> dict[str, Any]:
     """A Shoot that Gardener accepts, with parts of its spec replaced."""
     project = PROJECT if namespace == PROJECT_NAMESPACE else namespace
-    draft: dict[str, Any] = dict(base_shoot(name or unique(), namespace, project))
+    draft: dict[str, Any] = dict(gardenmanifests.shoot(name or unique(), namespace, project))
     annotations = spec.pop("annotations", None)
     if annotations:
         draft["metadata"] = {**draft["metadata"], "annotations": annotations}

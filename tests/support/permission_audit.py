@@ -17,7 +17,7 @@ from uuid import uuid4
 from typing_extensions import override
 
 from webhook.cli.install.generate.rules import PermissionRule
-from webhook.cli.install.layout import Layout, Mode
+from webhook.cli.install.layout import InstallMode, Layout
 
 FOLDER = os.environ.get("ESPALIER_AUDIT", "")
 """The folder of the run; without one nothing is audited."""
@@ -133,7 +133,9 @@ def covers(rule: PermissionRule, used: UsedPermission) -> bool:
     )
 
 
-def is_used(rule: PermissionRule, verb: str, mode: Mode, used: Iterable[UsedPermission]) -> bool:
+def is_used(
+    rule: PermissionRule, verb: str, mode: InstallMode, used: Iterable[UsedPermission]
+) -> bool:
     """Return whether a server in a mode has used one verb of a rule."""
     one = rule._replace(verbs=(verb,), modes=(mode,))
     return any(each.is_allowed and covers(one, each) for each in used)

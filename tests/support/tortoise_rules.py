@@ -1,7 +1,7 @@
 """What an unmodified Tortoise does to objects, as observed with a real one; pure functions.
 
 Tortoise decodes into its own structs and so drops unknown fields, learns replicas hour by hour, and
-writes its wishes into its autoscaler and VPA.
+writes its recommendations into its autoscaler and VPA.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""The guards bite: each of the mistakes that they are for is noticed."""
+"""The guards of tests fail on each kind of error that they exist for."""
 
 import asyncio
 import time

@@ -6,7 +6,7 @@ import pytest
 from tests.support import permission_audit
 from tests.support.permission_audit import UsedPermission, is_used, not_granted, read_log
 from webhook.cli.install.generate.rules import PermissionRule
-from webhook.cli.install.layout import Layout, Mode
+from webhook.cli.install.layout import InstallMode, Layout
 
 BESIDE = Layout(beside_gardener=True, own=("managedseed",), garden_namespace="g")
 
@@ -66,7 +66,7 @@ def test_a_permission_is_used_by_a_request_that_it_allows(seen: UsedPermission, 
 
 
 @pytest.mark.parametrize("mode", ["gardener", "own-managedseed"])
-def test_a_request_counts_for_each_mode_of_its_server(mode: Mode):
+def test_a_request_counts_for_each_mode_of_its_server(mode: InstallMode):
     rule = RULE._replace(modes=("gardener", "own-managedseed"))
     assert is_used(rule, "get", mode, [event("get", "secrets", "g")])
 
@@ -119,7 +119,7 @@ NO_OWNER = "cannot set blockOwnerDeletion if an ownerReference refers to a resou
             id="a deletion that may not be blocked",
         ),
         pytest.param(
-            event("create", "secrets", "g", code=403, message="admission says no"),
+            event("create", "secrets", "g", code=403, message="admission refuses"),
             [],
             id="nothing, if admission refused it",
         ),

@@ -74,7 +74,7 @@ class PolicyTable:
         if any(_shape_faults(request)):
             return self._unmutated(request, active)
         raw, draft = request.raw(), request.draft()
-        operations: list[patches.Operation] = []
+        operations: list[patches.PatchOperation] = []
         warnings: list[str] = []
         outcomes: list[PolicyOutcome] = []
         grant: Grant | None = None

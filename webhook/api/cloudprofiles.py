@@ -105,7 +105,7 @@ class Limits(Model):
 
 
 class ProfileControlPlane(Model):
-    """What shoots may say about their control plane."""
+    """What shoots may configure about their control plane."""
 
     allow_zone_pinning: Annotated[bool, describe("whether shoots may choose zones of the seed")] = (
         False

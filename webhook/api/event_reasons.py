@@ -68,20 +68,20 @@ EVENT_REASONS: Final[Mapping[Reason, EventReason]] = {
     "SchedulingWeakened": EventReason(
         _SHOOT,
         "Warning",
-        "the shoot runs without the zones it asks for, because it says `ScheduleAnyway`",
+        "the shoot runs without the zones that it requests, because it allows `ScheduleAnyway`",
         "add a seed with enough zones, then remove the annotation that the message names",
     ),
     "LedgerReset": EventReason(
         _SEED,
         "Warning",
-        "the ledger of the seed could not be read and was made anew",
+        "the ledger of the seed could not be read and was created again",
         "find out who wrote the ConfigMap; the seed is counted from its shoots meanwhile",
     ),
     "CapacityMalformed": EventReason(
         _SEED,
         "Warning",
         "the capacity that the gardenlet's configuration or a setting gives cannot be read",
-        "write a quantity where the message says",
+        "write a quantity into the field that the message names",
     ),
     "RegionConfigBroken": EventReason(
         "ConfigMap",
@@ -98,7 +98,7 @@ EVENT_REASONS: Final[Mapping[Reason, EventReason]] = {
     "Refused": EventReason(
         _MANAGED_SEED,
         "Warning",
-        "the API server refuses what the ManagedSeed asks for",
+        "the API server refuses what the ManagedSeed requests",
         "correct the fields that the message names",
     ),
     "CreatingShoot": EventReason(_SET, "Normal", "the set creates the Shoot of a replica"),

@@ -25,17 +25,17 @@ from webhook.kube.meta import (
 
 
 class Leadership(Model):
-    """The DNS record that says which seed may act on an object during a migration."""
+    """The DNS record that names the seed that may act on an object during a migration."""
 
     record: Annotated[str, describe("the TXT record to look up")] = ""
     value: Annotated[str, describe("the value that allows to act")] = ""
-    lease_seconds: Annotated[Int32, describe("how long an answer may be relied on")] = 0
+    lease_seconds: Annotated[Int32, describe("how long a response may be cached")] = 0
 
 
 class ExtensionSpec(Model):
     """What every extension object has."""
 
-    type: Annotated[str, describe("which extension is asked; cannot be changed")] = ""
+    type: Annotated[str, describe("the type of the extension; cannot be changed")] = ""
     class_: Annotated[str, describe("garden, seed or shoot; cannot be changed")] = field(
         name="class", default=""
     )
@@ -71,7 +71,7 @@ class ExtensionObject(Object):
 
 
 class InfrastructureDNS(Model):
-    """Names that lead to the control plane."""
+    """The DNS names of the control plane."""
 
     apiserver: Annotated[str, describe("the name of the API server")] = ""
 
@@ -142,7 +142,7 @@ class FileContent(Model):
 class File(Model):
     """A file on a machine."""
 
-    path: Annotated[str, describe("where it lies")] = ""
+    path: Annotated[str, describe("its path")] = ""
     permissions: Annotated[Int32 | None, describe("mode bits as a number, 0644 in YAML")] = None
     content: FileContent = FileContent()
 
@@ -171,7 +171,7 @@ class WorkerPoolSpec(ExtensionSpec):
     """One pool of machines, as its provider gets it."""
 
     cloud_config: Annotated[str, describe("the configuration of the machines, base64")] = ""
-    infrastructure_provider_status: Annotated[Any, describe("what the Infrastructure became")] = (
+    infrastructure_provider_status: Annotated[Any, describe("the status of the Infrastructure")] = (
         None
     )
     minimum: Annotated[Int32, describe("the smallest number of nodes, over all zones")] = 0
@@ -190,7 +190,7 @@ class WorkerPool(ExtensionObject):
 
 
 class GenericSpec(ExtensionSpec):
-    """Whatever a provider wants to know of the Shoot."""
+    """The spec of the Shoot, for any purpose of a provider."""
 
     shoot_spec: Annotated[Any, describe("a copy of the spec of the Shoot")] = None
 
@@ -244,7 +244,7 @@ class WorkerSpec(ExtensionSpec):
 
 
 class PoolDeployment(Model):
-    """A MachineDeployment that a Worker became."""
+    """A MachineDeployment of a Worker."""
 
     name: Annotated[str, describe("the MachineDeployment")] = ""
     minimum: Annotated[Int32, describe("its smallest number of machines")] = 0
@@ -258,7 +258,7 @@ class WorkerStatus(ExtensionStatus):
 
 
 class Worker(ExtensionObject):
-    """The machines of a Shoot, today's form of WorkerPool."""
+    """The machines of a Shoot; Gardener's present kind for WorkerPool."""
 
     spec: WorkerSpec = WorkerSpec()
     status: WorkerStatus = WorkerStatus()
@@ -271,6 +271,6 @@ class ClusterSpec(Model):
 
 
 class Cluster(Object):
-    """What extensions in a seed know of a Shoot."""
+    """The objects of a Shoot, for the extensions in its seed."""
 
     spec: ClusterSpec = ClusterSpec()

@@ -37,17 +37,17 @@ class NodeTemplateSpec(Model):
 
 
 class NodeTemplate(Model):
-    """Labels, annotations and taints of the nodes to come."""
+    """Labels, annotations and taints of future nodes."""
 
     metadata: TemplateMetadata = TemplateMetadata()
     spec: NodeTemplateSpec = NodeTemplateSpec()
 
 
 class MachineSpec(Model):
-    """What a machine is made from, and what became of it."""
+    """The class, ID and node template of a machine."""
 
     class_: ClassReference = field(name="class", default=ClassReference())
-    provider_id: Annotated[str, describe("how the infrastructure knows the machine")] = field(
+    provider_id: Annotated[str, describe("the ID of the machine at the provider")] = field(
         name="providerID", default=""
     )
     node_template: NodeTemplate = NodeTemplate()
@@ -74,7 +74,7 @@ class FailedMachine(Model):
     """A machine that failed, and why."""
 
     name: Annotated[str, describe("the name of the machine")] = ""
-    provider_id: Annotated[str, describe("how the infrastructure knows it")] = field(
+    provider_id: Annotated[str, describe("its ID at the provider")] = field(
         name="providerID", default=""
     )
     owner_ref: Annotated[str, describe("the set that it belongs to")] = ""
@@ -106,7 +106,7 @@ class MachineDeploymentSpec(Model):
     min_ready_seconds: Annotated[
         Int32, describe("seconds until a ready machine counts as available")
     ] = 0
-    paused: Annotated[bool, describe("whether updates are held back")] = False
+    paused: Annotated[bool, describe("whether updates are paused")] = False
     pool_minimum: Annotated[
         Int32 | None, describe("the smallest number of nodes of the whole pool, over all zones")
     ] = None
@@ -180,14 +180,14 @@ class MachineSet(Object):
 
 
 class CurrentStatus(Model):
-    """Where a machine is in its life."""
+    """The phase of a machine."""
 
     phase: Annotated[str, describe("Pending, Running, Unknown, Failed, Terminating …")] = ""
     last_update_time: Annotated[str | None, describe("when this was written")] = None
 
 
 class MachineStatus(Model):
-    """What is known of a machine."""
+    """The observed state of a machine."""
 
     node: Annotated[str, describe("the Node that it became")] = ""
     current_status: CurrentStatus = CurrentStatus()
@@ -205,7 +205,7 @@ class Machine(Object):
 class ClassNodeTemplate(Model):
     """The Node that a machine of this class becomes."""
 
-    capacity: Annotated[Mapping[str, Quantity], describe("what the Node can carry")] = field(
+    capacity: Annotated[Mapping[str, Quantity], describe("the capacity of the Node")] = field(
         default_factory=empty_map
     )
     virtual_capacity: Annotated[
@@ -218,10 +218,10 @@ class ClassNodeTemplate(Model):
 
 
 class MachineClass(Object):
-    """What machines are made of; the provider's part is not looked into."""
+    """The configuration of machines; the part of the provider is not read."""
 
     provider: Annotated[str, describe("the provider whose driver makes these machines")] = ""
-    provider_spec: Annotated[Any, describe("what the provider's driver needs to know")] = None
+    provider_spec: Annotated[Any, describe("the configuration for the provider's driver")] = None
     secret_ref: NamespacedReference | None = None
     credentials_secret_ref: NamespacedReference | None = None
     node_template: ClassNodeTemplate | None = None

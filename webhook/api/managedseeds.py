@@ -58,18 +58,22 @@ class GardenletDeployment(Model):
 class GardenClientConnection(Model):
     """How the gardenlet reaches the garden."""
 
-    kubeconfig: Annotated[str | None, describe("a file that leads to the garden")] = None
-    bootstrap_kubeconfig: Annotated[Any, describe("the Secret for the first contact")] = None
-    kubeconfig_secret: Annotated[Any, describe("the Secret for all later contact")] = None
+    kubeconfig: Annotated[str | None, describe("a kubeconfig file for the garden")] = None
+    bootstrap_kubeconfig: Annotated[Any, describe("the Secret with the bootstrap kubeconfig")] = (
+        None
+    )
+    kubeconfig_secret: Annotated[
+        Any, describe("the Secret with the kubeconfig after bootstrapping")
+    ] = None
 
 
 class GardenletResources(Model):
-    """What a seed can carry, and what of it is kept back."""
+    """The capacity of a seed, and the reserved part of it."""
 
     capacity: Annotated[
-        Mapping[str, Quantity], describe("what the seed can carry, e.g. shoots")
+        Mapping[str, Quantity], describe("the capacity of the seed, e.g. shoots")
     ] = field(default_factory=empty_map)
-    reserved: Annotated[Mapping[str, Quantity], describe("what of it is kept back")] = field(
+    reserved: Annotated[Mapping[str, Quantity], describe("the reserved part of it")] = field(
         default_factory=empty_map
     )
 
@@ -94,7 +98,7 @@ class Gardenlet(Model):
     config: GardenletConfiguration | None = None
     bootstrap: Annotated[str | None, describe("BootstrapToken, ServiceAccount or None")] = None
     merge_with_parent: Annotated[
-        bool | None, describe("whether the parent gardenlet's settings count too")
+        bool | None, describe("whether the settings of the parent gardenlet are inherited")
     ] = None
 
 
@@ -107,7 +111,7 @@ class ManagedSeedSpec(Model):
 
 
 class ManagedSeedStatus(Model):
-    """How far the registration has come."""
+    """The state of the registration."""
 
     conditions: tuple[Condition, ...] = ()
     observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
@@ -142,7 +146,7 @@ class ManagedSeedTemplate(Model):
 
 
 class RollingUpdate(Model):
-    """How careful a rolling update is."""
+    """The limits of a rolling update."""
 
     partition: Annotated[
         Int32 | None, describe("only replicas from this ordinal on are updated")
@@ -173,7 +177,7 @@ class ManagedSeedSetSpec(Model):
     max_parallel: Annotated[
         Int32 | None, describe("replicas made or removed at a time; default 1")
     ] = None
-    paused: Annotated[bool, describe("whether updates are held back")] = False
+    paused: Annotated[bool, describe("whether updates are paused")] = False
 
 
 class PendingReplica(Model):
@@ -182,7 +186,7 @@ class PendingReplica(Model):
     name: Annotated[str, describe("the name of the replica")] = ""
     reason: Annotated[str, describe("what it waits for")] = ""
     since: Annotated[str | None, describe("since when")] = None
-    retries: Annotated[Int32 | None, describe("how often it was tried again")] = None
+    retries: Annotated[Int32 | None, describe("the number of retries")] = None
 
 
 class ManagedSeedSetStatus(Model):
@@ -203,7 +207,7 @@ class ManagedSeedSetStatus(Model):
 
 
 class ManagedSeedSet(Object):
-    """A number of like seeds that are made, updated and removed together."""
+    """A number of similar seeds that are created, updated and removed together."""
 
     spec: ManagedSeedSetSpec = ManagedSeedSetSpec()
     status: ManagedSeedSetStatus = ManagedSeedSetStatus()

@@ -1,6 +1,6 @@
 """MARKS: everything that Espalier writes on objects of others and of users, and who releases it.
 
-Uninstalling removes every mark, whatever state it is in; `released` says when a running Espalier
+Uninstalling removes every mark, whatever state it is in; `released` states when a running Espalier
 does. A name of ours that is not here is written by users, or on objects that are ours as a whole.
 """
 

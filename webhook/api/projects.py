@@ -26,14 +26,14 @@ class ProjectTolerations(Model):
 
 
 class ProjectSpec(Model):
-    """The namespace of a project and its rights."""
+    """The namespace and the tolerations of a project."""
 
     namespace: Annotated[str, describe("the namespace of the project")] = ""
     tolerations: ProjectTolerations | None = None
 
 
 class ProjectStatus(Model):
-    """How far a project has come."""
+    """The phase of a project."""
 
     phase: Annotated[str, describe("Pending, Ready, Failed or Terminating")] = ""
 
@@ -46,7 +46,7 @@ class Project(Object):
 
 
 class QuotaSpec(Model):
-    """Limits, and for whom they hold."""
+    """Limits, and the scope that they apply to."""
 
     scope: ObjectReference = ObjectReference()
     metrics: Annotated[
@@ -87,13 +87,13 @@ class CredentialsBinding(Object):
 
 
 class TargetSystem(Model):
-    """Where tokens of an identity are shown."""
+    """The system that accepts tokens of an identity."""
 
     type: Annotated[str, describe("the provider type")] = ""
 
 
 class WorkloadIdentitySpec(Model):
-    """Whom an identity stands for."""
+    """The target system of an identity."""
 
     target_system: TargetSystem = TargetSystem()
 
@@ -114,5 +114,5 @@ class ExposureClassScheduling(Model):
 class ExposureClass(Object):
     """A way to make control planes reachable."""
 
-    handler: Annotated[str, describe("who exposes the control planes")] = ""
+    handler: Annotated[str, describe("the handler that exposes the control planes")] = ""
     scheduling: ExposureClassScheduling | None = None

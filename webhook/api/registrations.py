@@ -31,7 +31,7 @@ class RegisteredResource(Model):
 
 
 class RegistrationDeployment(Model):
-    """How a controller gets into seeds."""
+    """How a controller is deployed to seeds."""
 
     type: Annotated[str, describe("how it is deployed; only helm is acted on")] = ""
     provider_config: Annotated[Any, describe("what is deployed")] = None
@@ -63,7 +63,7 @@ class ControllerInstallationSpec(Model):
 
 
 class ControllerInstallationStatus(Model):
-    """How the installation went."""
+    """The result of the installation."""
 
     conditions: tuple[Condition, ...] = ()
     provider_status: Annotated[Any, describe("what the deployer reports")] = None
@@ -77,7 +77,7 @@ class ControllerInstallation(Object):
 
 
 class GardenBackupSpec(Model):
-    """Whose backups, and from which seed they are written."""
+    """The Shoot of the backups, and the seed that writes them."""
 
     seed: Annotated[str, describe("the seed that holds the extension object")] = ""
     shoot_uid: Annotated[str, describe("the uid of the Shoot")] = field(name="shootUID", default="")
@@ -155,10 +155,10 @@ class DNSProvider(Object):
 
 
 class DNSEntrySpec(Model):
-    """A record that is to exist."""
+    """The desired DNS record."""
 
     dns_name: Annotated[str, describe("the full name of the record; cannot be changed")] = ""
-    ttl: Annotated[Int64 | None, describe("how many seconds an answer may be kept")] = None
+    ttl: Annotated[Int64 | None, describe("the TTL in seconds")] = None
     targets: Annotated[tuple[str, ...], describe("addresses, or one name")] = ()
     text: Annotated[tuple[str, ...], describe("texts of a TXT record")] = ()
 
@@ -171,7 +171,7 @@ class DNSEntry(Object):
 
 
 class EtcdSpec(Model):
-    """How many members an etcd has; the rest is etcd-druid's."""
+    """How many members an etcd has; etcd-druid reads the rest."""
 
     replicas: Annotated[Int32, describe("the number of members")] = 0
     labels: Annotated[Mapping[str, str], describe("labels of what is made")] = field(
@@ -184,13 +184,13 @@ class EtcdMember(Model):
     """One member of an etcd."""
 
     name: Annotated[str, describe("its name")] = ""
-    id: Annotated[str | None, describe("how etcd knows it")] = None
+    id: Annotated[str | None, describe("its ID in etcd")] = None
     role: Annotated[str | None, describe("Leader or Member")] = None
     status: Annotated[str, describe("Ready, NotReady or Unknown")] = ""
 
 
 class EtcdStatus(Model):
-    """How an etcd is."""
+    """The observed state of an etcd."""
 
     observed_generation: Annotated[Int64 | None, describe("the generation that was acted on")] = (
         None
@@ -199,7 +199,7 @@ class EtcdStatus(Model):
     members: tuple[EtcdMember, ...] = ()
     replicas: Annotated[Int32, describe("members that exist")] = 0
     ready_replicas: Annotated[Int32, describe("members that are ready")] = 0
-    ready: Annotated[bool | None, describe("whether it can be used")] = None
+    ready: Annotated[bool | None, describe("whether it is ready for use")] = None
 
 
 class Etcd(Object):

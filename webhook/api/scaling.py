@@ -19,7 +19,7 @@ from webhook.kube.meta import (
 
 
 class ContainerFloor(Model):
-    """The least that a container gets."""
+    """The minimum requests of a container."""
 
     container_name: Annotated[str, describe("the container's name", required=True)] = ""
     resources: Annotated[
@@ -29,7 +29,7 @@ class ContainerFloor(Model):
 
 
 class StaticStrategy(Model):
-    """Floors that hold as long as a window is open."""
+    """Floors that apply while a window is open."""
 
     minimum_min_replicas: Annotated[
         Int32 | None, describe("the least that the autoscaler's minimum may be", minimum=1)
@@ -40,13 +40,13 @@ class StaticStrategy(Model):
 
 
 class ScalingStrategy(Model):
-    """What a schedule does."""
+    """The effect of a schedule."""
 
     static: Annotated[StaticStrategy | None, describe("floors of fixed size", required=True)] = None
 
 
 class Schedule(Model):
-    """When a schedule does it: once, or again and again."""
+    """When the windows of a schedule open: once, or repeatedly."""
 
     start_at: Annotated[
         str | None,
@@ -69,7 +69,7 @@ class Schedule(Model):
 
 
 class TortoiseReference(Model):
-    """Whom a schedule is for."""
+    """The Tortoise of a schedule."""
 
     tortoise_name: Annotated[
         str, describe("the Tortoise in the same namespace", required=True, minLength=1)
@@ -80,12 +80,12 @@ class ScheduledScalingSpec(Model):
     """Which Tortoise is kept above which floors, and when."""
 
     target_refs: Annotated[
-        TortoiseReference, describe("whom the schedule is for", required=True)
+        TortoiseReference, describe("the target of the schedule", required=True)
     ] = TortoiseReference()
-    strategy: Annotated[ScalingStrategy, describe("what the schedule does", required=True)] = (
+    strategy: Annotated[ScalingStrategy, describe("the effect of the schedule", required=True)] = (
         ScalingStrategy()
     )
-    schedule: Annotated[Schedule, describe("when it does it", required=True)] = Schedule()
+    schedule: Annotated[Schedule, describe("when its windows open", required=True)] = Schedule()
     suspend: Annotated[bool, describe("ends the effect at once while true")] = False
 
 
@@ -97,17 +97,17 @@ class ScalingWindow(Model):
 
 
 class ScheduledScalingStatus(Model):
-    """Where a schedule stands."""
+    """The observed state of a schedule."""
 
     observed_generation: Annotated[Int64, describe("the generation that was acted on")] = 0
     phase: Annotated[
         str,
         describe("Pending, Active, Completed or Failed"),
     ] = ""
-    message: Annotated[str, describe("why the phase is what it is")] = ""
+    message: Annotated[str, describe("the reason for the phase")] = ""
     conditions: tuple[Condition, ...] = ()
     window: Annotated[ScalingWindow | None, describe("the open window, or the next one")] = None
-    floors: Annotated[StaticStrategy | None, describe("the floors that hold now")] = None
+    floors: Annotated[StaticStrategy | None, describe("the floors that apply now")] = None
 
 
 class ScheduledScaling(Object):
@@ -141,7 +141,7 @@ class ContainerResourcePolicy(Model):
 
 
 class Recommender(Model):
-    """Somebody who takes over a part of the recommendations."""
+    """A controller that is responsible for a part of the recommendations."""
 
     name: Annotated[str, describe("the recommender's name")] = ""
     responsible_for: Annotated[
@@ -158,7 +158,7 @@ class TortoiseSpec(Model):
     deletion_policy: Annotated[str, describe("DeleteAll or NoDelete")] = ""
     max_replicas: Annotated[Int32 | None, describe("the most replicas")] = None
     recommenders: Annotated[
-        tuple[Recommender, ...], describe("recommenders that stand in for Tortoise's own")
+        tuple[Recommender, ...], describe("recommenders that replace Tortoise's own")
     ] = ()
 
 
@@ -174,7 +174,7 @@ class ReplicaSlot(Model):
         name="timezone", default=""
     )
     value: Annotated[Int32, describe("the replicas recommended")] = 0
-    updated_at: Annotated[str | None, describe("when it was learned")] = None
+    updated_at: Annotated[str | None, describe("when it was last updated")] = None
 
 
 class HorizontalRecommendations(Model):
@@ -185,7 +185,7 @@ class HorizontalRecommendations(Model):
 
 
 class Constraints(Model):
-    """Floors that the recommendations have to keep."""
+    """Floors that the recommendations must respect."""
 
     minimum_min_replicas: Annotated[
         Int32 | None, describe("the least that the autoscaler's minimum may be")
@@ -205,7 +205,7 @@ class Recommendations(Model):
 
 
 class TortoiseTargetsStatus(Model):
-    """What a Tortoise works with."""
+    """The objects that a Tortoise manages."""
 
     horizontal_pod_autoscaler: Annotated[str, describe("the HPA it works with")] = ""
     scale_target_ref: ObjectReference = ObjectReference()
@@ -231,7 +231,7 @@ class TortoiseConditions(Model):
 
 
 class TortoiseStatus(Model):
-    """What a Tortoise knows and recommends."""
+    """The observed state of a Tortoise, and its recommendations."""
 
     tortoise_phase: Annotated[
         str, describe("Initializing, GatheringData, Working, PartlyWorking, Emergency …")
@@ -242,7 +242,7 @@ class TortoiseStatus(Model):
 
 
 class Tortoise(Object):
-    """Scales a workload horizontally and vertically by what it learned."""
+    """Scales a workload horizontally and vertically by its past use."""
 
     spec: TortoiseSpec = TortoiseSpec()
     status: TortoiseStatus = TortoiseStatus()

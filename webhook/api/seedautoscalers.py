@@ -7,7 +7,7 @@ from webhook.kube.meta import Int32, Model, Object, ObjectReference, Quantity, d
 
 
 class MetricTarget(Model):
-    """The value that a metric is held at."""
+    """The target value of a metric."""
 
     type: Annotated[str, describe("Utilization or AverageValue", required=True)] = ""
     average_utilization: Annotated[
@@ -46,17 +46,13 @@ class ScalingRules(Model):
     ] = None
     select_policy: Annotated[str | None, describe("Max, Min or Disabled")] = None
     policies: tuple[ScalingPolicy, ...] = ()
-    tolerance: Annotated[
-        Quantity | None, describe("deviation that is put up with, default 0.1")
-    ] = None
+    tolerance: Annotated[Quantity | None, describe("tolerated deviation, default 0.1")] = None
 
 
 class ScaleDownRules(ScalingRules):
-    """How fast a set may shrink, and whether seeds are emptied for it."""
+    """How fast a set may shrink, and whether seeds are drained for it."""
 
-    cordon: Annotated[
-        bool, describe("whether the emptiest seeds are kept from new shoots first")
-    ] = False
+    cordon: Annotated[bool, describe("whether the emptiest seeds are cordoned first")] = False
 
 
 class ScalingBehavior(Model):
@@ -102,7 +98,7 @@ class CurrentMetric(Model):
 
 
 class PastRecommendation(Model):
-    """A number of seeds that the metrics asked for, and when they last did."""
+    """A number of seeds that the metrics required, and the last time of it."""
 
     at: Annotated[str, describe("when")] = ""
     replicas: Annotated[Int32, describe("how many seeds")] = 0
@@ -116,22 +112,22 @@ class PastChange(Model):
 
 
 class SeedAutoscalerStatus(Model):
-    """What the autoscaler saw and wants."""
+    """What the autoscaler observed and recommends."""
 
     observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
     current_replicas: Annotated[Int32, describe("seeds that exist")] = 0
     desired_replicas: Annotated[Int32, describe("seeds that are wanted")] = 0
     pending_shoots: Annotated[Int32, describe("shoots that wait for such a seed")] = 0
     waiting_for: Annotated[
-        str, describe("seeds that keep the set from shrinking; their reasons are in AbleToScale")
+        str, describe("seeds that block scale-in; the condition AbleToScale has the reasons")
     ] = ""
     last_scale_time: Annotated[str | None, describe("when the set was last scaled")] = None
     current_metrics: tuple[CurrentMetric, ...] = ()
     recent_recommendations: Annotated[
-        tuple[PastRecommendation, ...], describe("what stabilisation windows look back at")
+        tuple[PastRecommendation, ...], describe("past recommendations, for stabilization windows")
     ] = ()
     recent_changes: Annotated[
-        tuple[PastChange, ...], describe("what rate policies look back at")
+        tuple[PastChange, ...], describe("past changes, for rate policies")
     ] = ()
     conditions: tuple[Condition, ...] = ()
 

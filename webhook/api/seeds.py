@@ -26,11 +26,11 @@ class SeedProvider(Model):
 
     type: Annotated[str, describe("the infrastructure, e.g. aws")] = ""
     region: Annotated[str, describe("the region of the seed")] = ""
-    zones: Annotated[tuple[str, ...], describe("zones that its nodes stand in")] = ()
+    zones: Annotated[tuple[str, ...], describe("the zones of its nodes")] = ()
 
 
 class ShootNetworkDefaults(Model):
-    """Address ranges that shoots get if they ask for none."""
+    """Default address ranges of shoots."""
 
     pods: Annotated[str, describe("address range of pods")] = ""
     services: Annotated[str, describe("address range of services")] = ""
@@ -147,14 +147,14 @@ class SeedSettings(Model):
 
 
 class SeedExtension(Model):
-    """An extension that a seed asks for."""
+    """An extension that a seed enables or disables."""
 
     type: Annotated[str, describe("the extension")] = ""
-    disabled: Annotated[bool, describe("whether it is opted out of")] = False
+    disabled: Annotated[bool, describe("whether it is disabled")] = False
 
 
 class SeedSpec(Model):
-    """What a seed is made of."""
+    """The specification of a seed."""
 
     provider: SeedProvider = SeedProvider()
     networks: SeedNetworks = SeedNetworks()
@@ -169,18 +169,18 @@ class SeedSpec(Model):
 
 
 class SeedStatus(Model):
-    """What is known of a seed, and what it can carry."""
+    """The observed state of a seed, and its capacity."""
 
     conditions: tuple[Condition, ...] = ()
     capacity: Annotated[
-        Mapping[str, Quantity], describe("what the seed can carry, e.g. shoots")
+        Mapping[str, Quantity], describe("the capacity of the seed, e.g. shoots")
     ] = field(default_factory=empty_map)
     allocatable: Annotated[Mapping[str, Quantity], describe("capacity less what is reserved")] = (
         field(default_factory=empty_map)
     )
     last_operation: LastOperation | None = None
     kubernetes_version: Annotated[str, describe("the version of the cluster")] = ""
-    cluster_identity: Annotated[str, describe("a name that is nowhere else used")] = ""
+    cluster_identity: Annotated[str, describe("a unique name")] = ""
     observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
     client_certificate_expiration_timestamp: Annotated[
         str | None, describe("until when the gardenlet may access the garden")
@@ -195,7 +195,7 @@ class Seed(Object):
 
     @property
     def is_visible(self) -> bool:
-        """Whether the scheduler may use this seed; a seed that does not say is visible."""
+        """Whether the scheduler may use this seed; the default is visible."""
         settings = self.spec.settings
         return settings is None or settings.scheduling is None or settings.scheduling.visible
 
@@ -216,7 +216,7 @@ class ZoneSpec(Model):
 
 
 class ZoneSeed(Model):
-    """What one seed sees of a zone."""
+    """The health of a zone as one seed observes it."""
 
     name: Annotated[str, describe("the name of the seed")] = ""
     nodes: Annotated[Int32, describe("its nodes in the zone")] = 0
@@ -231,11 +231,11 @@ class ZoneStatus(Model):
 
     observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
     conditions: tuple[Condition, ...] = ()
-    seeds: Annotated[tuple[ZoneSeed, ...], describe("what each seed sees")] = ()
+    seeds: Annotated[tuple[ZoneSeed, ...], describe("the observation of each seed")] = ()
 
 
 class Zone(Object):
-    """An availability zone and its health, seen from all seeds that stand in it."""
+    """An availability zone and its health, as observed by all seeds in it."""
 
     spec: ZoneSpec = ZoneSpec()
     status: ZoneStatus = ZoneStatus()

@@ -36,7 +36,7 @@ class SeedSelector(Selector):
 
 
 class Toleration(Model):
-    """A taint of seeds that a Shoot puts up with."""
+    """A taint of seeds that a Shoot tolerates."""
 
     key: Annotated[str, describe("the key of the taint")] = ""
     value: Annotated[str | None, describe("its value; absent: any taint without one")] = None
@@ -86,7 +86,7 @@ class DocumentHighAvailability(Model):
 
 
 class KubernetesControlPlane(Model):
-    """High availability and closeness of the control plane, as document 003 writes them."""
+    """High availability and region of the control plane, as document 003 writes them."""
 
     high_availability: DocumentHighAvailability | None = None
     region_affinity: Annotated[str, describe("preferred or required: the Shoot's own region")] = ""
@@ -142,7 +142,7 @@ class Networking(Model):
 
 
 class ShootDNSProvider(Model):
-    """A DNS provider that a Shoot brings along."""
+    """A DNS provider of a Shoot."""
 
     type: Annotated[str, describe("the DNS service, or unmanaged")] = ""
     primary: Annotated[bool, describe("whether it serves the domain")] = False
@@ -171,9 +171,9 @@ class Addons(Model):
 
 
 class Hibernation(Model):
-    """Whether a Shoot is to sleep."""
+    """Whether a Shoot is hibernated."""
 
-    enabled: Annotated[bool, describe("whether the Shoot sleeps")] = False
+    enabled: Annotated[bool, describe("whether the Shoot is hibernated")] = False
 
 
 class TimeWindow(Model):
@@ -199,14 +199,14 @@ class Maintenance(Model):
 
 
 class ShootExtension(Model):
-    """An extension that a Shoot asks for or opts out of."""
+    """An extension that a Shoot enables or disables."""
 
     type: Annotated[str, describe("the extension")] = ""
-    disabled: Annotated[bool, describe("whether it is opted out of")] = False
+    disabled: Annotated[bool, describe("whether it is disabled")] = False
 
 
 class ShootSpec(Model):
-    """The wish: which cluster, where."""
+    """The desired state of a cluster."""
 
     cloud_profile: CloudProfileReference | None = None
     cloud_profile_name: Annotated[str, describe("the older way to name the CloudProfile")] = ""
@@ -218,7 +218,7 @@ class ShootSpec(Model):
     secret_binding_name: Annotated[str, describe("the SecretBinding to use")] = ""
     seed_name: Annotated[str, describe("the seed that hosts the control plane")] = ""
     seed_selector: SeedSelector | None = None
-    scheduler_name: Annotated[str, describe("who places the Shoot")] = ""
+    scheduler_name: Annotated[str, describe("the scheduler that places the Shoot")] = ""
     exposure_class_name: Annotated[str, describe("how the control plane is exposed")] = ""
     tolerations: tuple[Toleration, ...] = ()
     access_restrictions: tuple[AccessRestriction, ...] = ()
@@ -234,7 +234,7 @@ class ShootSpec(Model):
 
 
 class ShootNetworkStatus(Model):
-    """Address ranges that a Shoot really has."""
+    """The actual address ranges of a Shoot."""
 
     pods: Annotated[tuple[str, ...], describe("address ranges of pods")] = ()
     nodes: Annotated[tuple[str, ...], describe("address ranges of nodes")] = ()
@@ -242,10 +242,10 @@ class ShootNetworkStatus(Model):
 
 
 class ShootStatus(Model):
-    """What controllers say about a Shoot."""
+    """The observed state of a Shoot."""
 
     conditions: tuple[ConditionSummary, ...] = ()
-    hibernated: Annotated[bool, describe("whether the Shoot sleeps")] = False
+    hibernated: Annotated[bool, describe("whether the Shoot is hibernated")] = False
     last_operation: LastOperation | None = None
     observed_generation: Annotated[int, describe("the generation that was acted on")] = 0
     seed_name: Annotated[str, describe("the seed that hosts it now")] = ""
@@ -257,7 +257,7 @@ class ShootStatus(Model):
 
 
 class Shoot(Object):
-    """A cluster that Gardener runs for somebody."""
+    """A Kubernetes cluster for users, managed by Gardener."""
 
     spec: ShootSpec = ShootSpec()
     status: ShootStatus = ShootStatus()

@@ -65,7 +65,7 @@ class NodeTaint(Model):
 
 
 class WorkerControlPlane(Model):
-    """Says by being there that the pool runs the Shoot's own control plane."""
+    """Marks a pool that runs the Shoot's own control plane."""
 
 
 class ShootWorker(Model):

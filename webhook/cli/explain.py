@@ -52,7 +52,7 @@ _REQUIRED: Final = frozenset({Seed, Shoot, CloudProfile})
 
 
 class UnexplainableError(Exception):
-    """The shoot cannot be explained; the message says why."""
+    """The shoot cannot be explained; the message states why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

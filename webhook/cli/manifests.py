@@ -146,7 +146,7 @@ def _flag_conflict(arguments: argparse.Namespace) -> str:
 
 def _install(arguments: argparse.Namespace) -> int:
     layout = _layout(arguments)
-    if _asks_cluster(arguments, layout):
+    if _reads_cluster(arguments, layout):
         try:
             found, beside = asyncio.run(_read_apis(arguments, layout))
         except (config.ConfigError, ApiError, OSError) as error:
@@ -166,7 +166,7 @@ def _install(arguments: argparse.Namespace) -> int:
     else:
         kinds = list(definable(beside_gardener=layout.beside_gardener))
         if layout.has_garden:
-            _report_unasked(filter(layout.defines, kinds))
+            _report_unchecked(filter(layout.defines, kinds))
     kinds = list(filter(layout.defines, kinds))
     if arguments.write is not None:
         _write(arguments.write, bundle.files(layout, kinds))
@@ -176,7 +176,7 @@ def _install(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _asks_cluster(arguments: argparse.Namespace, layout: Layout) -> bool:
+def _reads_cluster(arguments: argparse.Namespace, layout: Layout) -> bool:
     """Return whether a cluster decides what is printed: always, unless nobody names one.
 
     The objects for pods alone contain nothing that others may have.
@@ -198,7 +198,7 @@ def _report_left_out(found: InstalledApis, beside: bool, layout: Layout) -> None
         _note(f"left out, because others serve or manage them: {', '.join(left)}")
 
 
-def _report_unasked(kinds: Iterable[Kind]) -> None:
+def _report_unchecked(kinds: Iterable[Kind]) -> None:
     others = dict.fromkeys(_PROJECTS[kind.origin] for kind in kinds if kind.origin in _PROJECTS)
     if others:
         remedy = f"where {', '.join(others)} is installed, name the cluster with --kubeconfig"

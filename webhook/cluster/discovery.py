@@ -64,7 +64,7 @@ class InstalledApis:
                 yield kind
 
     def left_out(self, *, beside_gardener: bool) -> Iterator[tuple[Kind, str]]:
-        """Yield the kinds that the installation leaves to others, and to whom."""
+        """Yield the kinds that the installation leaves to others, and the owner of each."""
         for kind in definable(beside_gardener=beside_gardener):
             if claimant := self.claimant(kind):
                 yield kind, claimant

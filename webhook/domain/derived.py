@@ -5,10 +5,10 @@ from typing import Generic, TypeVar
 from weakref import ref
 
 Source = TypeVar("Source")
-Result = TypeVar("Result")
+Computed = TypeVar("Computed")
 
 
-class Derived(Generic[Source, Result]):
+class Derived(Generic[Source, Computed]):
     """Caches the results of a pure function by the identity of its argument.
 
     An object of the cache never changes; a changed one is a new object. Identity is therefore
@@ -21,14 +21,14 @@ class Derived(Generic[Source, Result]):
 
     __slots__ = ("_function", "_results")
 
-    def __init__(self, function: Callable[[Source], Result]) -> None:
+    def __init__(self, function: Callable[[Source], Computed]) -> None:
         self._function = function
-        self._results: dict[int, tuple[ref[Source], Result]] = {}
+        self._results: dict[int, tuple[ref[Source], Computed]] = {}
 
     def __len__(self) -> int:
         return len(self._results)
 
-    def __call__(self, source: Source) -> Result:
+    def __call__(self, source: Source) -> Computed:
         entry = self._results.get(id(source))
         if entry is not None:
             return entry[1]

@@ -174,7 +174,7 @@ FEATURES: Final[Mapping[Feature, FeatureParts]] = {
             "scaling.autoscaler",
             "scaling.tortoise",
             "scaling.namespace",
-            "scaling.standing",
+            "scaling.status",
         ),
         reads=(ScheduledScaling, Tortoise, HorizontalPodAutoscaler, Namespace),
     ),

@@ -12,12 +12,12 @@ from webhook.kube.meta import Quantity
 Mode: TypeAlias = Literal["deny", "warn", "off"]
 FailurePolicy: TypeAlias = Literal["Fail", "Ignore"]
 WorkerRule: TypeAlias = Literal["every-pool", "system-components"]
-Strategy: TypeAlias = Literal["SameRegion", "MinimalDistance"]
-Engine: TypeAlias = Literal["built-in", "kube-scheduler"]
-Effect: TypeAlias = Literal["tortoise", "none"]
+RegionStrategy: TypeAlias = Literal["SameRegion", "MinimalDistance"]
+SchedulingEngine: TypeAlias = Literal["built-in", "kube-scheduler"]
+ScalingEffect: TypeAlias = Literal["tortoise", "none"]
 
-STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
-ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
+STRATEGIES: Final[tuple[RegionStrategy, ...]] = get_args(RegionStrategy)
+ENGINES: Final[tuple[SchedulingEngine, ...]] = get_args(SchedulingEngine)
 GARDENER_PROFILE: Final = "gardener"
 """The profile that places shoots as gardener-scheduler does."""
 
@@ -115,12 +115,12 @@ class SchedulingOptions:
 
     profile: str = "default"
     """The profile behind the scheduler name `espalier`."""
-    strategy: Strategy = "SameRegion"
+    strategy: RegionStrategy = "SameRegion"
     """Which regions are candidates: the shoot's own, or the nearest ones as well."""
     weights: Weights = field(default_factory=Weights)
     headroom: int = 0
     """The number of shoots that is kept free on every seed, for other schedulers."""
-    engine: Engine = "built-in"
+    engine: SchedulingEngine = "built-in"
     """Who places shoots: our own scheduler, or a kube-scheduler that calls the extender."""
 
     def is_gardener_profile(self, scheduler: str) -> bool:
@@ -133,7 +133,7 @@ class SchedulingOptions:
 class ScalingOptions:
     """How scheduled scaling takes effect; the bounds are those of Tortoise's own settings."""
 
-    effect: Effect = "tortoise"
+    effect: ScalingEffect = "tortoise"
     """Who applies floors: `tortoise` for Espalier, through the Tortoise's objects; `none` for a
     Tortoise that reads constraints itself."""
     minimum_min_replicas: int = 3

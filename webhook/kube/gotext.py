@@ -16,7 +16,7 @@ _ESCAPES: Final = {
     "\\": "\\\\",
     '"': '\\"',
 }
-_TYPE_NAMES: tuple[tuple[type, str], ...] = (
+_TYPE_NAMES: Final[tuple[tuple[type, str], ...]] = (
     (bool, "bool"),
     (int, "int64"),
     (float, "float64"),

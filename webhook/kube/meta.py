@@ -144,6 +144,10 @@ class Object(Model):
         return None
 
 
+KindKey: TypeAlias = tuple[type[Object], ObjectKey]
+"""One object of any kind: its Struct and its key."""
+
+
 class SelectorTerm(Model):
     """One condition on a label."""
 

@@ -14,7 +14,7 @@ from jsonpointer import JsonPointerException
 from webhook.kube.jsontext import deep_copy
 from webhook.kube.meta import Draft, Raw
 
-Operation: TypeAlias = dict[str, Any]
+PatchOperation: TypeAlias = dict[str, Any]
 
 
 class PatchError(ValueError):
@@ -31,9 +31,9 @@ def pointer(*tokens: str | int) -> str:
     return "".join(f"/{escape(str(token))}" for token in tokens)
 
 
-def diff(raw: Raw, draft: Raw) -> list[Operation]:
+def diff(raw: Raw, draft: Raw) -> list[PatchOperation]:
     """Return the operations that turn `raw` into `draft`; equal parts are not touched."""
-    operations: list[Operation] = []
+    operations: list[PatchOperation] = []
     _diff_value(raw, draft, "", operations)
     return operations
 
@@ -106,7 +106,7 @@ def _equal(left: Any, right: Any) -> bool:
     )
 
 
-def _diff_value(old: Any, new: Any, path: str, operations: list[Operation]) -> None:
+def _diff_value(old: Any, new: Any, path: str, operations: list[PatchOperation]) -> None:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         # The document itself and its sections are rarely equal, so they are compared by member.
         if path.count("/") < 2 or not _equal(old, new):
@@ -118,7 +118,7 @@ def _diff_value(old: Any, new: Any, path: str, operations: list[Operation]) -> N
         operations.append({"op": "replace", "path": path, "value": new})
 
 
-def _diff_object(old: Raw, new: Raw, path: str, operations: list[Operation]) -> None:
+def _diff_object(old: Raw, new: Raw, path: str, operations: list[PatchOperation]) -> None:
     for key, value in old.items():
         if key not in new:
             operations.append({"op": "remove", "path": f"{path}/{escape(key)}"})
@@ -134,7 +134,7 @@ def _diff_object(old: Raw, new: Raw, path: str, operations: list[Operation]) -> 
 
 
 def _diff_list(
-    old: Sequence[Any], new: Sequence[Any], path: str, operations: list[Operation]
+    old: Sequence[Any], new: Sequence[Any], path: str, operations: list[PatchOperation]
 ) -> None:
     """Keep equal entries at both ends and change the middle, from left to right.
 

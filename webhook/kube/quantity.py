@@ -24,7 +24,7 @@ _BINARY_SUFFIXES: Final = {"": 0} | dict(_BINARY)
 _LARGEST: Final = Decimal(2**63 - 1)
 _NANO: Final = Decimal("1e-9")
 _LARGEST_EXPONENT: Final = 10_000
-_LONGEST_REMEMBERED: Final = 100
+_LONGEST_CACHED: Final = 100
 _CEILING: Final = Context(prec=60, rounding=ROUND_CEILING)
 _FLOOR: Final = Context(prec=60, rounding=ROUND_FLOOR)
 _WIDE: Final = Context(prec=60)
@@ -43,8 +43,8 @@ def parse(value: int | str) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise QuantityError(f"{value!r} is not a quantity, write a number such as 2, 500m or 5Gi")
     text = str(value)
-    # Nobody writes long quantities, and remembering them would cost memory.
-    return _parse(text) if len(text) <= _LONGEST_REMEMBERED else _parse.__wrapped__(text)
+    # Long quantities are rare, and caching them would cost memory.
+    return _parse(text) if len(text) <= _LONGEST_CACHED else _parse.__wrapped__(text)
 
 
 def format_canonical(value: Decimal, form: Form = "DecimalSI") -> str:

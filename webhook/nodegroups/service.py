@@ -20,7 +20,7 @@ from webhook.nodegroups.provider import Caller, Provider, ProviderError
 from webhook.tls.authority import KeyPair
 
 Method: TypeAlias = Callable[[Provider, Caller, Any], Awaitable[Any]]
-Context: TypeAlias = ServicerContext[Any, Any]
+CallContext: TypeAlias = ServicerContext[Any, Any]
 
 SERVICE: Final = provider_pb2.DESCRIPTOR.services_by_name["CloudProvider"].full_name
 
@@ -130,11 +130,11 @@ def _serialize(message: Any) -> bytes:
 
 def _handler(
     provider: Provider, metrics: GroupMetrics, insecure: str, name: str, method: Method
-) -> Callable[[Any, Context], Awaitable[Any]]:
+) -> Callable[[Any, CallContext], Awaitable[Any]]:
     """Make the handler of a method: it authenticates, calls the method and counts the result."""
     method_metrics = metrics.for_method(name)
 
-    async def handle(request: Any, context: Context) -> Any:
+    async def handle(request: Any, context: CallContext) -> Any:
         started = time.perf_counter()
         namespace = insecure or namespace_of(context.auth_context())
         if not namespace:

@@ -185,7 +185,7 @@ def _decide_move(
     With ScheduleAnyway and without such a seed it is marked as weakened where it is: a move to
     another seed without zones gains nothing. Removing the annotation has it tried again.
     """
-    if not profile.reschedules or not _wants_to_move(shoot, snapshot):
+    if not profile.reschedules or not _has_to_move(shoot, snapshot):
         return None
     present = shoot.spec.seed_name
     result = place(shoot, seeds, snapshot, profile)
@@ -198,7 +198,7 @@ def _decide_move(
     return Bind(Placement(shoot, result.seed), message)
 
 
-def _wants_to_move(shoot: Shoot, snapshot: Snapshot) -> bool:
+def _has_to_move(shoot: Shoot, snapshot: Snapshot) -> bool:
     availability = ha.effective(shoot)
     if availability.type != ha.MULTI_ZONE or shoot.status.seed_name != shoot.spec.seed_name:
         return False

@@ -42,7 +42,7 @@ from webhook.state.views import AssumingCache
 logger = logging.getLogger(__name__)
 
 PlacementResult: TypeAlias = Literal[
-    "bound", "full", "changed", "gone", "refused", "barred", "unknown"
+    "bound", "full", "changed", "gone", "refused", "forbidden", "unknown"
 ]
 
 RESET: Final = "LedgerReset"
@@ -58,7 +58,7 @@ class Placed(NamedTuple):
     """How a placement ended.
 
     `full` and `changed` call for another decision. `refused`: the API server rejects this seed for
-    the shoot; `barred`: it denies us the permission. `unknown`: there was no response; the ledger
+    the shoot; `forbidden`: we lack the permission. `unknown`: there was no response; the ledger
     entry stays, so that the seed is not overcommitted whether the write happened or not.
     """
 
@@ -245,7 +245,7 @@ def _log(placement: Placement, placed: Placed) -> None:
     fields |= {"result": placed.result, "reason": placed.message}
     message = "placement is not known" if placed.result == "unknown" else "not placed"
     # A missing permission is logged once, as a warning, and stops every attempt alike.
-    level = logging.DEBUG if placed.result == "barred" else logging.INFO
+    level = logging.DEBUG if placed.result == "forbidden" else logging.INFO
     logger.log(level, message, extra=fields)
 
 
@@ -254,7 +254,7 @@ def _result_of(error: ApiError) -> PlacementResult:
         return "refused"
     if error.is_anonymous:
         return "changed"
-    return "refused" if error.missing_permission is None else "barred"
+    return "refused" if error.missing_permission is None else "forbidden"
 
 
 def binding_patch(placement: Placement) -> Draft:

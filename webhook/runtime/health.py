@@ -13,7 +13,7 @@ class CheckResult(NamedTuple):
     detail: str = ""
 
 
-Check: TypeAlias = Callable[[], CheckResult]
+HealthCheck: TypeAlias = Callable[[], CheckResult]
 
 PASSED: Final = CheckResult(True)
 
@@ -53,9 +53,9 @@ class Checks:
     """An ordered set of named checks."""
 
     def __init__(self) -> None:
-        self._checks: dict[str, Check] = {}
+        self._checks: dict[str, HealthCheck] = {}
 
-    def add(self, name: str, check: Check) -> None:
+    def add(self, name: str, check: HealthCheck) -> None:
         if name in self._checks:
             raise ValueError(f"a check named {name} exists already")
         self._checks[name] = check

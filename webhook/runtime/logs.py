@@ -14,7 +14,7 @@ from typing_extensions import override
 
 Format: TypeAlias = Literal["json", "text"]
 
-_FIELDS: ContextVar[MappingProxyType[str, Any]] = ContextVar(
+_FIELDS: Final[ContextVar[MappingProxyType[str, Any]]] = ContextVar(
     "log_fields",
     default=MappingProxyType({}),
 )

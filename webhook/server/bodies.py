@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import web
 
 from webhook.server.errors import (
-    HungUpError,
+    ClientDisconnectedError,
     LateBodyError,
     MalformedRequestError,
     NoRoomError,
@@ -139,7 +139,7 @@ async def _read_arriving(
         raise LateBodyError("the body did not arrive in time, try again") from None
     except (OSError, RuntimeError) as error:
         if request.transport is None:
-            raise HungUpError("the client left before its body was complete") from error
+            raise ClientDisconnectedError("the client left before its body was complete") from error
         raise
     finally:
         budget.end(held)

@@ -62,7 +62,7 @@ class LateBodyError(RetryLaterError):
     reason = "late-body"
 
 
-class HungUpError(Exception):
+class ClientDisconnectedError(Exception):
     """The client closed the connection before its request was complete; nobody reads a response."""
 
     status = 499

@@ -17,7 +17,7 @@ from webhook.server import bodies
 from webhook.server.deadline import time_budget
 from webhook.server.errors import (
     BrokenBodyError,
-    HungUpError,
+    ClientDisconnectedError,
     LateBodyError,
     MalformedRequestError,
     NoRoomError,
@@ -39,7 +39,7 @@ _JSON: Final = "application/json"
 _RETRY: Final = {"Retry-After": "1"}
 
 # Errors of other rooms, and the response that they lead to.
-_CONVERSIONS: tuple[tuple[type[Exception], type[RequestError]], ...] = (
+_CONVERSIONS: Final[tuple[tuple[type[Exception], type[RequestError]], ...]] = (
     (ReviewError, MalformedRequestError),
     (NotSyncedError, RetryLaterError),
     (LiveReadError, RetryLaterError),
@@ -75,8 +75,8 @@ class RequestGuard:
                     response = await handler(request, deadline)
                 else:
                     response = self._shed(overload)
-            except HungUpError:
-                return self._hung_up(request)
+            except ClientDisconnectedError:
+                return self._client_disconnected(request)
             except Exception as error:  # noqa: BLE001 - every error has a response
                 response = self._error_response(request, error)
             finally:
@@ -147,11 +147,11 @@ class RequestGuard:
         logger.log(level, "could not answer", extra={"path": self._path, "error": str(error)})
         return _retry_later(str(error))
 
-    def _hung_up(self, request: web.Request) -> web.Response:
+    def _client_disconnected(self, request: web.Request) -> web.Response:
         """Return a response that nobody reads: the client left while it sent its body."""
-        self._metrics.incomplete_requests.labels(HungUpError.reason).inc()
+        self._metrics.incomplete_requests.labels(ClientDisconnectedError.reason).inc()
         logger.debug("a client hung up", extra={"path": self._path, "remote": request.remote})
-        return web.Response(status=HungUpError.status)
+        return web.Response(status=ClientDisconnectedError.status)
 
     def _internal_error(self, error: Exception) -> web.Response:
         number = secrets.token_hex(8)

@@ -6,8 +6,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from typing_extensions import override
 
-from webhook.kube.meta import Object, ObjectKey
-from webhook.state.totals import Reader, Reference, Total, Vector
+from webhook.kube.meta import KindKey, Object, ObjectKey
+from webhook.state.totals import Reader, Total, Vector
 
 T = TypeVar("T", bound=Object)
 
@@ -97,7 +97,7 @@ class DependentTally(Tally[T]):
     def __init__(self, total: Total[T], reader: Reader) -> None:
         super().__init__(total, reader)
         self._parts: dict[ObjectKey, tuple[T, Contribution]] = {}
-        self._dependents: dict[Reference, dict[ObjectKey, None]] = {}
+        self._dependents: dict[KindKey, dict[ObjectKey, None]] = {}
         self._marked: dict[str, set[ObjectKey]] = {}
 
     @override

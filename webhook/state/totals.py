@@ -9,13 +9,12 @@ from webhook.api.shoots import Shoot
 from webhook.domain.options import Options
 from webhook.domain.seeds import shoot_counts, usage
 from webhook.domain.shoots import cloud_profiles, quota
-from webhook.kube.meta import Object, ObjectKey
+from webhook.kube.meta import KindKey, Object, ObjectKey
 
 T = TypeVar("T", bound=Object)
 Other = TypeVar("Other", bound=Object)
 
 Vector: TypeAlias = Mapping[str, Decimal]
-Reference: TypeAlias = tuple[type[Object], ObjectKey]
 
 
 class Reader(Protocol):
@@ -26,7 +25,7 @@ class Reader(Protocol):
     def get(self, model: type[Other], key: ObjectKey) -> Other | None: ...
 
 
-def needs_nothing(_obj: Object) -> tuple[Reference, ...]:
+def needs_nothing(_obj: Object) -> tuple[KindKey, ...]:
     """Return no references: the vector is computed from its own object only."""
     return ()
 
@@ -43,7 +42,7 @@ class Total(Generic[T]):
     model: type[T]
     groups: Callable[[T], Iterable[str]]
     vector: Callable[[T, Reader], Vector]
-    needs: Callable[[T], Iterable[Reference]] = needs_nothing
+    needs: Callable[[T], Iterable[KindKey]] = needs_nothing
 
 
 def _usage_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
@@ -62,7 +61,7 @@ def _cost_of_shoot(shoot: Shoot, reader: Reader) -> Vector:
     return quota.cost_of(shoot, reader.get)
 
 
-def _profile_of_shoot(shoot: Shoot) -> Iterable[Reference]:
+def _profile_of_shoot(shoot: Shoot) -> Iterable[KindKey]:
     return filter(None, (cloud_profiles.reference(shoot.spec, shoot.namespace),))
 
 

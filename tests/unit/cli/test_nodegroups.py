@@ -93,6 +93,7 @@ def test_a_listing_shows_bounds_sizes_zone_states_and_permits() -> None:
     assert (first.is_rolling, first.permits) == (True, "surge 1/1, out 1/0")
     assert (second.minimum, second.maximum, second.assigned, second.ready) == (0, 2, 1, 0)
     assert second.json["badUntil"] == "2026-01-01T12:05:00Z"
+    assert (first.json["health"], second.json["health"]) == ("good", "bad")
     assert json.loads(json.dumps(first.json))["pool"] == "pool"
     (unusable,) = view.unusable
     console = Console(width=200, record=True)

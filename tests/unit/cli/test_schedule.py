@@ -11,7 +11,7 @@ from tests.support.steps import count_steps
 from webhook.api.scaling import ScheduledScaling
 from webhook.cli import svg
 from webhook.cli.schedule import drawing, terminal
-from webhook.cli.schedule.timeline import Step, describe, lanes, steps
+from webhook.cli.schedule.timeline import FloorStep, describe, lanes, steps
 from webhook.domain.scaling.floors import Floors
 from webhook.domain.scaling.recurrence import Window
 
@@ -53,9 +53,9 @@ def _at(text: str) -> datetime:
 def test_floors_of_overlapping_windows_are_combined() -> None:
     (lane,) = lanes([LUNCH, CAMPAIGN], NOW, NOW + timedelta(days=1, hours=3))
     assert list(steps(lane)) == [
-        Step(Window(NOW, _at("2026-03-02T14:00:00")), Floors(10)),
-        Step(Window(_at("2026-03-03T10:00:00"), _at("2026-03-03T12:00:00")), Floors(50)),
-        Step(Window(_at("2026-03-03T12:00:00"), _at("2026-03-03T14:00:00")), Floors(10)),
+        FloorStep(Window(NOW, _at("2026-03-02T14:00:00")), Floors(10)),
+        FloorStep(Window(_at("2026-03-03T10:00:00"), _at("2026-03-03T12:00:00")), Floors(50)),
+        FloorStep(Window(_at("2026-03-03T12:00:00"), _at("2026-03-03T14:00:00")), Floors(10)),
     ]
 
 
@@ -117,7 +117,7 @@ def test_floors_are_described_in_one_line(floors: Floors, text: str) -> None:
 def test_a_schedule_that_never_closes_is_open_all_the_time() -> None:
     always = _scaling("always", {"cron": "* * * * *", "duration": "1m"}, 5)
     (lane,) = lanes([always], NOW, WEEK)
-    assert [*steps(lane)] == [Step(Window(NOW, WEEK), Floors(5))]
+    assert [*steps(lane)] == [FloorStep(Window(NOW, WEEK), Floors(5))]
     assert "·" not in terminal.draw([lane], NOW, WEEK, 100)
 
 
@@ -127,7 +127,7 @@ ENDING = _scaling(
 )
 
 
-def test_gaps_that_nobody_can_see_are_not_shown_and_that_is_said() -> None:
+def test_gaps_too_short_to_be_drawn_are_omitted_with_a_remark() -> None:
     (lane,) = lanes([OFTEN, ENDING], NOW, WEEK)
     assert {bar.name: bar.windows for bar in lane.bars} == {
         "often": (Window(NOW, _at("2026-03-09T12:00:00")),),

@@ -20,8 +20,7 @@ from tests.support.scripted_server import (
     stall,
     stream,
 )
-from tests.unit.cluster.reflector_rig import PATH as SHOOTS
-from tests.unit.cluster.reflector_rig import TIMING, make_shoot
+from tests.unit.cluster.reflector_rig import PATH, TIMING, make_shoot
 from webhook.api.core import APIService, CustomResourceDefinition
 from webhook.api.kinds import kind_of_model
 from webhook.api.seeds import Seed
@@ -68,7 +67,7 @@ class Running:
 async def running(
     *models: type[Object], timing: WatchTiming = TIMING, **scripts: Iterable[Any]
 ) -> AsyncIterator[Running]:
-    paths = {"shoots": SHOOTS, "seeds": SEEDS, "definitions": DEFINITIONS, "services": SERVICES}
+    paths = {"shoots": PATH, "seeds": SEEDS, "definitions": DEFINITIONS, "services": SERVICES}
     async with scripted() as (server, client):
         for name, acts in scripts.items():
             server.respond(paths[name], *acts)

@@ -134,7 +134,7 @@ def test_g10_a_permit_is_released_when_its_write_fails() -> None:
 def test_g11_a_new_set_grows_freely_to_the_replicas_and_no_further() -> None:
     lone = ZoneMachines("a", 3, (SetState("a-old", 0), SetState("a-new", 1, 1, 1)))
     elsewhere = ZoneMachines("b", 1, (SetState("b-old", 1, 1, 1), SetState("b-new", 1, 0, 1)))
-    wish = SizeRequest("a", "a-new", 1, 9)
-    assert permits.permit_size(Permits(1, 0), [lone, elsewhere], {}, wish) == PermittedSize(
+    request = SizeRequest("a", "a-new", 1, 9)
+    assert permits.permit_size(Permits(1, 0), [lone, elsewhere], {}, request) == PermittedSize(
         3, False
     )

@@ -17,7 +17,7 @@ from webhook.domain.pools import pool_record
 from webhook.domain.pools.pool_record import ZoneState
 from webhook.domain.pools.scale_down import ForeignNodeError, RollingError, ScaleDown
 from webhook.kube.meta import ObjectKey
-from webhook.nodegroups import provider_pb2 as wire
+from webhook.nodegroups import provider_pb2
 from webhook.nodegroups.deployments import NodeGroupNotFoundError
 
 ADAPTIVE = {"metadata": {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}}
@@ -83,10 +83,10 @@ async def test_a_scale_up_is_shared_and_the_next_refresh_grants_what_is_left(
     seed, server, _clock = _with(*sizes)
     await _scale_up(server, plan)
     assert seed.sizes() == at_once
-    await server.provider.refresh(CALLER, wire.RefreshRequest())
+    await server.provider.refresh(CALLER, provider_pb2.RefreshRequest())
     assert seed.sizes() == refreshed
     writes = seed.version
-    await server.provider.refresh(CALLER, wire.RefreshRequest())
+    await server.provider.refresh(CALLER, provider_pb2.RefreshRequest())
     assert (seed.sizes(), seed.version) == (refreshed, writes), "the next refresh writes nothing"
 
 
@@ -133,14 +133,14 @@ async def test_a_zone_that_was_scaled_down_gets_no_more() -> None:
 async def test_a_refresh_never_fails_because_of_what_is_left() -> None:
     seed, server, clock = _with(0, 0, 0)
     await _scale_up(server, {1: 4})
-    await server.provider.refresh(CALLER, wire.RefreshRequest())  # the connection is known
+    await server.provider.refresh(CALLER, provider_pb2.RefreshRequest())  # the connection is known
     await _scale_up(server, {0: 4})
     assert seed.sizes() == [0, 4, 0]
     seed.change(MachineDeployment, zone_key(1), {"spec": {"replicas": 1}})
     server.deliver()
     await _scale_up(server, {2: 3})
     server.is_away = True
-    refreshing = asyncio.create_task(server.provider.refresh(CALLER, wire.RefreshRequest()))
+    refreshing = asyncio.create_task(server.provider.refresh(CALLER, provider_pb2.RefreshRequest()))
     await clock.advance(2)
     await refreshing
     server.is_away = False

@@ -147,7 +147,7 @@ def test_without_a_better_seed_it_stays_where_it_is() -> None:
     shoot = make_shoot(seed="plain", actual_seed="plain", ha=MULTI_ZONE)
     assert decide_on(shoot, make_seed("plain")) == Stay(
         "stays on seed plain, which is not multi-zonal: 0/1 seeds fit:"
-        " 1 is not multi-zonal, the shoot asks for a multi-zone control plane (plain)"
+        " 1 is not multi-zonal, the shoot requires a multi-zone control plane (plain)"
     )
 
 

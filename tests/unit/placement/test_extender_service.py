@@ -19,7 +19,7 @@ WAITING = [make_shoot(f"waiting-{index}") for index in range(ROOM + 1)]
 
 
 class FakeRecorder:
-    """Remembers the Events."""
+    """Records the Events."""
 
     def __init__(self) -> None:
         self.events: list[Emit] = []
@@ -119,7 +119,7 @@ def test_a_stranger_releases_no_reservation(landscape: Landscape) -> None:
     assert not landscape.has_room()
 
 
-def test_a_stranger_learns_nothing_about_a_shoot_that_it_does_not_send(
+def test_an_untrusted_client_learns_nothing_about_a_shoot_that_it_does_not_send(
     landscape: Landscape,
 ) -> None:
     for shoot in (WAITING[0], make_shoot("no-such-shoot")):

@@ -59,6 +59,7 @@ class World:
     server: FakeApiServer
     replica: LaggingReplica
     clock: FakeClock
+    metrics: Metrics
 
     async def passes(self, seconds: float) -> None:
         for _ in range(round(seconds * 10)):
@@ -71,6 +72,11 @@ class World:
 
     def operation(self) -> Any:
         return (self.shoot().get("status") or {}).get("lastOperation")
+
+    def results(self) -> set[str]:
+        """Return the results that placements were counted with."""
+        (metric,) = self.metrics.placements.collect()
+        return {each.labels["result"] for each in metric.samples if each.value}
 
 
 @asynccontextmanager
@@ -98,7 +104,7 @@ async def running_scheduler(
     scheduler = Scheduler(double, double, placer, recorder, clock, metrics)
     double.deliver()
     task = asyncio.ensure_future(scheduler.run())
-    yield World(server, double, clock)
+    yield World(server, double, clock, metrics)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -109,20 +115,23 @@ def put_ledger(server: FakeApiServer, *entries: LedgerEntry) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
+    ("error", "result", "expected"),
     [
         pytest.param(
             ForbiddenError(403, "Forbidden", "not on this seed"),
+            "refused",
             "refuses seed seed",
             id="refused",
         ),
         pytest.param(
             InvalidError(422, "Invalid", "spec.seedName: Invalid value"),
+            "refused",
             "refuses seed seed",
             id="invalid",
         ),
         pytest.param(
             ForbiddenError(403, "Forbidden", 'User "system:anonymous" cannot patch'),
+            "changed",
             "",
             id="anonymous",
         ),
@@ -133,19 +142,26 @@ def put_ledger(server: FakeApiServer, *entries: LedgerEntry) -> None:
                 'shoots "x" is forbidden: User "espalier" cannot patch resource "shoots/binding" '
                 'in API group "core.gardener.cloud" in the namespace "garden-dev"',
             ),
+            "forbidden",
             "espalier may not patch shoots.core.gardener.cloud/binding",
             id="missing permission",
         ),
         pytest.param(
-            UnavailableError(503, "ServiceUnavailable", "no answer"), "", id="unavailable"
+            UnavailableError(503, "ServiceUnavailable", "no answer"),
+            "changed",
+            "",
+            id="unavailable",
         ),
     ],
 )
-async def test_failed_placements_back_off(error: ApiError, expected: str) -> None:
+async def test_failed_placements_are_counted_and_back_off(
+    error: ApiError, result: str, expected: str
+) -> None:
     server = Refusing(error)
     async with running_scheduler(server, shoots=3) as world:
         await world.passes(60)
     assert server.attempts == 3 * 10
+    assert world.results() == {result}
     reported = (world.operation() or {}).get("description", "")
     assert bool(reported) is bool(expected)
     assert expected in reported

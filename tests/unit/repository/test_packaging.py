@@ -1,4 +1,5 @@
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -12,6 +13,18 @@ def test_the_image_gets_what_was_tested():
     runtime, everything = pins("requirements-runtime.lock"), pins("requirements.lock")
     assert runtime.items() <= everything.items()
     assert not runtime.keys() & {"pytest", "mypy", "ruff", "setuptools"}
+
+
+def test_the_image_gets_nothing_of_an_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert extras.keys() == {"dev", "test"}
+    named = {
+        re.split(r"[^A-Za-z0-9-]", each)[0].lower() for extra in extras.values() for each in extra
+    }
+    assert {"cel-python", "google-re2", "pytest"} <= named
+    assert not pins("requirements-runtime.lock").keys() & named
+    assert named <= pins("requirements.lock").keys()
 
 
 def test_every_pin_has_hashes():

@@ -37,7 +37,7 @@ def test_a_missing_permission_is_found_in_the_causes_of_an_error() -> None:
     "error",
     [
         pytest.param(
-            ForbiddenError(403, "Forbidden", "a plugin says no"), id="a refusal by admission"
+            ForbiddenError(403, "Forbidden", "a plugin refuses"), id="a refusal by admission"
         ),
         pytest.param(
             UnavailableError(503, "ServiceUnavailable", "later"), id="an unavailable server"

@@ -16,7 +16,13 @@ from tests.support.landscape_objects import (
 )
 from webhook.api.seeds import Seed
 from webhook.api.shoots import Shoot
-from webhook.domain.options import CapacityOptions, Options, SchedulingOptions, Strategy, Weights
+from webhook.domain.options import (
+    CapacityOptions,
+    Options,
+    RegionStrategy,
+    SchedulingOptions,
+    Weights,
+)
 from webhook.kube.meta import Object
 from webhook.scheduling import pipeline, profiles, region_strategy
 from webhook.scheduling.filters import availability, zone_selection
@@ -34,7 +40,7 @@ def decide(
     shoot: Shoot,
     seeds: Sequence[Seed],
     *,
-    by: Strategy = "SameRegion",
+    by: RegionStrategy = "SameRegion",
     profile: Profile = DEFAULT,
     objects: Iterable[Object] = (),
 ) -> ScheduleResult:

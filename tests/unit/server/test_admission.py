@@ -56,7 +56,7 @@ async def test_a_denial_is_200_with_a_code_and_a_log_line(
     bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "webhook.server")
-    bench.policies = (validating(lambda *_: [Finding.required("spec.region", "say where")]),)
+    bench.policies = (validating(lambda *_: [Finding.required("spec.region", "set a region")]),)
     client = await connect(bench)
     answer = await ask(client, review(userInfo={"username": "alice"}))
     assert answer["allowed"] is False

@@ -118,7 +118,7 @@ async def test_a_shoot_that_is_not_cached_is_read_live(ready: Bench, connect: Co
 @pytest.mark.parametrize(
     ("verb", "answer"),
     [
-        pytest.param("filter", "Error", id="filter says why"),
+        pytest.param("filter", "Error", id="filter returns the error"),
         pytest.param("prioritize", [{"Host": "a", "Score": 0}], id="prioritize has no opinion"),
         pytest.param("preempt", {"NodeNameToMetaVictims": {}}, id="preempt has no victims"),
     ],
@@ -160,7 +160,7 @@ async def test_what_a_scheduler_calls_is_recorded_once_after_the_last_live_read(
         pytest.param(BEARER, may("alice", True), id="with a permission for one shoot only"),
     ],
 )
-async def test_calls_of_strangers_are_answered_as_such_and_not_recorded(
+async def test_calls_of_untrusted_clients_are_answered_and_not_recorded(
     ready: Bench,
     connect: Connect,
     scheduling: Scheduling,

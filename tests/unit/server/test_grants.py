@@ -17,7 +17,7 @@ POOL = PoolKey("shoot--dev--one", "mcm:key", "pool")
 
 
 class FakeGranter:
-    """Gives so much, and remembers who asked."""
+    """Grants a fixed size and records the requests."""
 
     def __init__(self, gives: int) -> None:
         self.gives = gives

@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from webhook.api.cloudprofiles import CloudProfile
 from webhook.api.shoots import Shoot, ShootSpec, ShootStatus
-from webhook.kube.meta import Metadata, ObjectKey
+from webhook.kube.meta import KindKey, Metadata, ObjectKey
 from webhook.state.cluster_state import ClusterState
 from webhook.state.indexes import INDEXES, SHOOTS_BY_SEED
 from webhook.state.store import StoreEntry
-from webhook.state.totals import SEED_USAGE, Reader, Reference, Total, Vector
+from webhook.state.totals import SEED_USAGE, Reader, Total, Vector
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ NAMES = ("a", "b", "c")
 PROFILES = ("small", "large")
 
 
-def profile_of(shoot: Shoot) -> Iterable[Reference]:
+def profile_of(shoot: Shoot) -> Iterable[KindKey]:
     return ((CloudProfile, ObjectKey("", shoot.spec.cloud_profile_name)),)
 
 

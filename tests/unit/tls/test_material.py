@@ -94,8 +94,8 @@ def test_an_expired_authority_is_replaced_at_once() -> None:
 
 def test_a_leaf_of_a_foreign_authority_is_replaced() -> None:
     foreign = Authority.create("other", NOW).sign_server(PROFILE.names, NOW)
-    repaired = advance(replace(make(), leaf=foreign), PROFILE, NOW, published=False)
-    validate_bundle(repaired.bundle, NOW)
+    renewed = advance(replace(make(), leaf=foreign), PROFILE, NOW, published=False)
+    validate_bundle(renewed.bundle, NOW)
 
 
 @settings(max_examples=25, deadline=None)

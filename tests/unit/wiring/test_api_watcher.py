@@ -157,11 +157,11 @@ async def test_a_gardener_that_was_seen_counts_after_a_restart(cluster, caplog):
     await cluster.watcher.check_at_start(cluster)
     cluster.errors_on_create = [UnavailableError(503, "ServiceUnavailable", "not now")]
     clock = FakeClock()
-    remembering = asyncio.ensure_future(cluster.watcher.record_gardener(cluster, clock))
+    recording = asyncio.ensure_future(cluster.watcher.record_gardener(cluster, clock))
     await settle()
-    assert not remembering.done()
+    assert not recording.done()
     await clock.advance(RETRY_SECONDS)
-    await remembering
+    await recording
     cluster.objects["APIService"] = []
     again = cluster.restarted()
     await again.watcher.check_at_start(again)
@@ -190,11 +190,11 @@ async def test_standalone_is_ignored_while_a_gardener_is_present(cluster, caplog
 async def test_no_marker_is_written_for_an_assumed_gardener(cluster):
     cluster.forbidden = {"APIService"}
     await cluster.watcher.check_at_start(cluster)
-    remembering = asyncio.ensure_future(cluster.watcher.record_gardener(cluster, FakeClock()))
+    recording = asyncio.ensure_future(cluster.watcher.record_gardener(cluster, FakeClock()))
     await settle()
     assert cluster.markers == set()
     cluster.show(APIService, service())
-    await remembering
+    await recording
     assert cluster.markers
 
 

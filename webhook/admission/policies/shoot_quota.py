@@ -40,11 +40,11 @@ def validate(request: Request, snapshot: Snapshot) -> Iterable[Finding]:
         return ()
     uses_more = quota.may_cost_more(shoot.spec, old.spec if old is not None else None)
     # On creation the controller overwrites the expiration timestamp.
-    lives_longer = old is not None and _expiry(shoot) not in (None, _expiry(old))
-    reference = _binding_reference(shoot) if uses_more or lives_longer else None
+    expires_later = old is not None and _expiry(shoot) not in (None, _expiry(old))
+    reference = _binding_reference(shoot) if uses_more or expires_later else None
     if reference is None:
         return ()
-    return _validate(request, shoot, reference, (uses_more, lives_longer), snapshot)
+    return _validate(request, shoot, reference, (uses_more, expires_later), snapshot)
 
 
 def _validate(
@@ -54,7 +54,7 @@ def _validate(
     why: tuple[bool, bool],
     snapshot: Snapshot,
 ) -> Iterator[Finding]:
-    (field, model, name), (uses_more, lives_longer) = reference, why
+    (field, model, name), (uses_more, expires_later) = reference, why
     key = ObjectKey(request.key.namespace, name)
     binding: Binding | None = snapshot.look_up(model, key)
     if binding is None:
@@ -66,7 +66,7 @@ def _validate(
     yield from (Finding.warning(field, f"Quota {key} does not exist") for key in missing)
     if uses_more:
         yield from _usage(shoot, request, quotas, snapshot)
-    if lives_longer:
+    if expires_later:
         yield from _lifetime(shoot, quotas, snapshot)
 
 

@@ -38,4 +38,4 @@ def pop_requested(draft: Draft, request: Request, snapshot: Snapshot) -> Floors 
 def active(tortoise: ObjectKey, snapshot: Snapshot) -> Floors:
     """Return the floors of the scaling windows of a Tortoise that are open now."""
     scalings = snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise))
-    return schedules.agenda_of(tortoise, scalings, snapshot.taken_at).floors
+    return schedules.schedules_of(tortoise, scalings, snapshot.taken_at).floors

@@ -18,7 +18,7 @@ from webhook.wiring.shutdown import longest_stop
 Part: TypeAlias = Literal["garden", "runtime", "all"]
 """`garden` is the cluster that holds the objects, `runtime` the one that runs the pods."""
 
-Mode: TypeAlias = Literal[
+InstallMode: TypeAlias = Literal[
     "standalone", "gardener", "own-managedseed", "own-managedseedset", "kube-scheduler", "seed"
 ]
 """What an installation does, as far as its permissions depend on it.
@@ -80,11 +80,11 @@ class Layout:
         return features.needs(self.features, kind.model)
 
     @property
-    def modes(self) -> frozenset[Mode]:
+    def modes(self) -> frozenset[InstallMode]:
         """The modes of the installation; a permission is granted if one of them needs it."""
         if not self.beside_gardener:
             return frozenset(("standalone",))
-        owned: dict[Owned, Mode] = {
+        owned: dict[Owned, InstallMode] = {
             "managedseed": "own-managedseed",
             "managedseedset": "own-managedseedset",
         }

@@ -61,7 +61,7 @@ class GroupRow(NamedTuple):
             "max": self.maximum,
             "assigned": self.assigned,
             "ready": self.ready,
-            "standing": self.health,
+            "health": self.health,
             "badUntil": until,
             "rolling": self.is_rolling,
             "strategy": self.strategy,

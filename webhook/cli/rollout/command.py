@@ -33,7 +33,7 @@ _ATTEMPTS: Final = 5
 _PIPE_WIDTH: Final = 1000
 """Wide enough that output to a program is not wrapped."""
 
-Action: TypeAlias = Callable[[argparse.Namespace, SetClient, Console], Awaitable[int]]
+Subcommand: TypeAlias = Callable[[argparse.Namespace, SetClient, Console], Awaitable[int]]
 
 
 class UsageError(Exception):
@@ -279,7 +279,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-_ACTIONS: Final[Mapping[str, Action]] = {
+_ACTIONS: Final[Mapping[str, Subcommand]] = {
     "status": _status,
     "history": _history,
     "undo": _undo,

@@ -20,7 +20,7 @@ MAX_STEPS: Final = 2_000
 
 
 class Bar(NamedTuple):
-    """One schedule: its windows in the span and its floors; `remark` says why it has no window.
+    """One schedule: its windows in the span and its floors; `remark` states why it has no window.
 
     `hidden` is the length of the longest gap between windows that may be left out.
     """
@@ -39,7 +39,7 @@ class Lane(NamedTuple):
     bars: tuple[Bar, ...]
 
 
-class Step(NamedTuple):
+class FloorStep(NamedTuple):
     """A span in which the same combined floors apply."""
 
     window: Window
@@ -55,25 +55,25 @@ def lanes(scalings: Iterable[ScheduledScaling], since: datetime, until: datetime
     return [Lane(key, tuple(found[key])) for key in sorted(found)]
 
 
-def steps(lane: Lane) -> Iterator[Step]:
+def steps(lane: Lane) -> Iterator[FloorStep]:
     """Yield the first MAX_STEPS spans in which floors apply to a Tortoise, in order."""
     return islice(_steps(lane), MAX_STEPS)
 
 
-def _steps(lane: Lane) -> Iterator[Step]:
-    last: Step | None = None
+def _steps(lane: Lane) -> Iterator[FloorStep]:
+    last: FloorStep | None = None
     for window, floors in _spans(lane):
         if last is not None and last.window.end == window.start and last.floors == floors:
-            last = Step(Window(last.window.start, window.end), floors)
+            last = FloorStep(Window(last.window.start, window.end), floors)
             continue
         if last is not None:
             yield last
-        last = Step(window, floors) if floors else None
+        last = FloorStep(window, floors) if floors else None
     if last is not None:
         yield last
 
 
-def _spans(lane: Lane) -> Iterator[Step]:
+def _spans(lane: Lane) -> Iterator[FloorStep]:
     """Yield what applies from each edge of a window to the next one, whichever bar has it."""
     opened: set[int] = set()
     combined: dict[frozenset[int], Floors] = {}
@@ -84,7 +84,7 @@ def _spans(lane: Lane) -> Iterator[Step]:
             now = frozenset(opened)
             if now not in combined:
                 combined[now] = combine(lane.bars[each].floors for each in sorted(now))
-            yield Step(Window(last, instant), combined[now])
+            yield FloorStep(Window(last, instant), combined[now])
         for _, number, opens in group:
             (opened.add if opens else opened.discard)(number)
         last = instant

@@ -35,7 +35,7 @@ _MAX_STEPS: Final = 1_000_000
 
 
 class SimulationError(Exception):
-    """Arguments or a landscape that cannot be simulated; the message says why."""
+    """Arguments or a landscape that cannot be simulated; the message states why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -162,8 +162,8 @@ class Engine:
         """Scale a set: new seeds take time, surplus ones are removed at once."""
         target = 1 if owner.spec.replicas is None else owner.spec.replicas
         pending = [each for each in self._pending_seeds if each[1].key == owner.key]
-        living = [*self._snapshot().children(ManagedSeed, owner)]
-        surplus = len(living) + len(pending) - target
+        existing = [*self._snapshot().children(ManagedSeed, owner)]
+        surplus = len(existing) + len(pending) - target
         if surplus < 0:
             slots = rollout.settings_of(owner).max_parallel - len(pending)
             for _ in range(min(-surplus, slots)):
@@ -171,10 +171,10 @@ class Engine:
                     (self._now + self._provisioning, owner, self._next_name(owner))
                 )
         elif surplus > 0:
-            for replica in scale_in.choose(map(self._replica, living), surplus).chosen:
+            for replica in scale_in.choose(map(self._replica, existing), surplus).chosen:
                 self._drop(ManagedSeed, ObjectKey(owner.namespace, replica.name))
                 self._drop(Seed, ObjectKey("", replica.name))
-        status = msgspec.structs.replace(owner.status, replicas=len(living))
+        status = msgspec.structs.replace(owner.status, replicas=len(existing))
         if status != owner.status:
             self._put(msgspec.structs.replace(owner, status=status))
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from webhook.cli.simulate.chart import Chart, DataSeries
 from webhook.domain.pools import increases, sizing
 from webhook.domain.pools.even_sizes import ZoneRange
-from webhook.domain.pools.sizing import Bounds, Strategy
+from webhook.domain.pools.sizing import Bounds, SizingStrategy
 
 NAME: Final = "nodegroups"
 
@@ -30,7 +30,7 @@ class PoolFile(BaseModel):
     minimum: int = Field(ge=0)
     maximum: int = Field(ge=0)
     zones: int = Field(ge=1, le=100)
-    sizing_strategy: Strategy = sizing.DEFAULT_STRATEGY
+    sizing_strategy: SizingStrategy = sizing.DEFAULT_STRATEGY
     assigned: list[int] = []
 
     @model_validator(mode="after")

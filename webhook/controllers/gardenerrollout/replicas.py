@@ -37,12 +37,12 @@ class LiveReplica:
 def live_replicas(
     view: Observation, shoots: Mapping[str, Draft], snapshot: Snapshot
 ) -> list[LiveReplica] | None:
-    """Join living replicas with their whole objects; None while one was not read at its version.
+    """Join active replicas with their whole objects; None while one was not read at its version.
 
     `shoots` has the whole Shoots by uid; the cache keeps ManagedSeeds whole.
     """
     found: list[LiveReplica] = []
-    for replica in view.living:
+    for replica in view.active:
         if replica.is_deleting:
             continue
         whole: dict[type[Any], Draft] = {}

@@ -44,13 +44,13 @@ class ShootCluster(NamedTuple):
     kubeconfig: str
     own: Object | None
     """The Secret with the gardenlet's own kubeconfig, which it creates when it has registered."""
-    wants_autoscaler: bool
+    needs_autoscaler: bool
     has_autoscalers: bool
     """Whether VerticalPodAutoscalers are defined; known only if one is wanted."""
 
     @property
     def note(self) -> str:
-        if not self.wants_autoscaler or self.has_autoscalers:
+        if not self.needs_autoscaler or self.has_autoscalers:
             return ""
         return (
             ", without a VerticalPodAutoscaler (spec.gardenlet.deployment.vpa): the cluster of the"
@@ -108,12 +108,12 @@ def _observe(
     if isinstance(own, Unreachable):
         return own
     if not given.deployment.get("vpa"):
-        return ShootCluster(kubeconfig, own, wants_autoscaler=False, has_autoscalers=False)
+        return ShootCluster(kubeconfig, own, needs_autoscaler=False, has_autoscalers=False)
     name = ObjectKey("", shoot_kinds.VERTICAL_POD_AUTOSCALER.resource)
     found = snapshot.look_up_remote(kubeconfig, _DEFINITION, name)
     if isinstance(found, Unreachable):
         return found
-    return ShootCluster(kubeconfig, own, wants_autoscaler=True, has_autoscalers=found is not None)
+    return ShootCluster(kubeconfig, own, needs_autoscaler=True, has_autoscalers=found is not None)
 
 
 def _unreachable(
@@ -149,7 +149,7 @@ def _removals(cluster: ShootCluster, snapshot: Snapshot, *, renews: bool) -> Ite
     if renews and cluster.own is not None:
         deletion = Delete(_SECRET, _OWN_KUBECONFIG, cluster.own.uid)
         yield RemoteWrite(cluster.kubeconfig, deletion)
-    if cluster.wants_autoscaler:
+    if cluster.needs_autoscaler:
         return
     kind = shoot_kinds.VERTICAL_POD_AUTOSCALER
     found = snapshot.look_up_remote(cluster.kubeconfig, kind, gardenlet.AUTOSCALER)

@@ -47,7 +47,7 @@ def complete(template: Draft, managed_seed: ManagedSeed, shoot: Shoot) -> Draft:
 
 
 def follow_zones(spec: Draft, labels: Draft, shoot: Shoot) -> None:
-    """Make the seed multi-zonal once its Shoot is, unless the template's label says "false"."""
+    """Make the seed multi-zonal once its Shoot is, unless the template's label is "false"."""
     found = zones.shoot_zones(shoot)
     if len(found) < zones.MIN_ZONES or labels.get(names.MULTI_ZONAL) == "false":
         return

@@ -52,7 +52,7 @@ class Observation:
         return DEFAULT_REPLICAS if wanted is None else max(0, wanted)
 
     @cached_property
-    def living(self) -> tuple[Replica, ...]:
+    def active(self) -> tuple[Replica, ...]:
         return tuple(replica for replica in self.replicas if replica.is_active)
 
     @cached_property

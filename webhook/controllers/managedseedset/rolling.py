@@ -33,7 +33,7 @@ def _is_complete(view: Observation) -> bool:
     """Return whether the rollout is complete: later failures of replicas do not reopen it."""
     known = view.revisions
     ended = rollout.has_ended(view.owner, known.current, known.update)
-    return ended and all(replica.is_at(known.update) for replica in view.living)
+    return ended and all(replica.is_at(known.update) for replica in view.active)
 
 
 def _update_new(view: Observation, draft: PlanDraft) -> bool:
@@ -42,7 +42,7 @@ def _update_new(view: Observation, draft: PlanDraft) -> bool:
     Waiting until they are ready could last for ever if the old template is what keeps them from it.
     """
     found = False
-    for replica in view.living:
+    for replica in view.active:
         revision = view.wanted_revision(replica.ordinal)
         # A replica whose status was lost looks new, but not if it hosts shoots.
         is_new = replica.is_creating and not replica.users

@@ -36,7 +36,7 @@ def advance(view: Observation, draft: PlanDraft) -> None:
 
 def scale(view: Observation, draft: PlanDraft) -> None:
     """Create missing replicas or choose surplus ones, within the limit of replicas in flight."""
-    surplus = len(view.living) - view.target
+    surplus = len(view.active) - view.target
     if surplus < 0:
         missing = _keep(view, -surplus, draft)
         _create(view, missing, draft)

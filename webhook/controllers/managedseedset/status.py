@@ -64,8 +64,8 @@ def has_rolled_out(view: Observation) -> bool:
     A health label alone does not count: it may be older than the update.
     """
     revision = view.revisions.update
-    return len(view.living) == view.target and all(
-        replica.is_at(revision) and replica.is_stable for replica in view.living
+    return len(view.active) == view.target and all(
+        replica.is_at(revision) and replica.is_stable for replica in view.active
     )
 
 
@@ -114,7 +114,7 @@ def _reason(replica: Replica) -> str:
 
 
 def _available(view: Observation) -> ConditionDraft:
-    ready = sum(replica.is_ready for replica in view.living)
+    ready = sum(replica.is_ready for replica in view.active)
     message = f"{ready} of {view.target} replicas are ready"
     if ready >= view.target:
         return ConditionDraft(names.AVAILABLE, conditions.TRUE, "ReplicasReady", message)
@@ -131,7 +131,7 @@ def _progressing(view: Observation, draft: PlanDraft) -> ConditionDraft:
         return ConditionDraft(
             names.PROGRESSING, conditions.TRUE, "Scaling", f"waiting for {listed}"
         )
-    behind = [each for each in view.living if not each.is_at(view.revisions.update)]
+    behind = [each for each in view.active if not each.is_at(view.revisions.update)]
     if draft.waits_for is not None:
         wait = draft.waits_for
         stuck = wait.reason in ("HostedShootsUnready", "ShootReconcileFailed")
@@ -147,7 +147,7 @@ def _progressing(view: Observation, draft: PlanDraft) -> ConditionDraft:
         message = f"{len(behind)} replicas are to be updated"
         return ConditionDraft(names.PROGRESSING, conditions.TRUE, "Updating", message)
     known = view.revisions
-    unsettled = [each.name for each in view.living if not each.is_stable]
+    unsettled = [each.name for each in view.active if not each.is_stable]
     if unsettled and not rollout.has_ended(view.owner, known.current, known.update):
         message = f"waiting for {', '.join(unsettled)} to become ready"
         return ConditionDraft(names.PROGRESSING, conditions.TRUE, "Updating", message)

@@ -55,7 +55,7 @@ SCHEDULED_SCALING_FLOORS: Final = (
 """Apply floors to autoscalers, Tortoises and namespaces."""
 
 SCHEDULED_SCALING_STATUS: Final = Controller(
-    "scaling.standing",
+    "scaling.status",
     ScheduledScaling,
     status.plan,
     (

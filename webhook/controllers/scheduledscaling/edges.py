@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple
 from webhook.api import names
 from webhook.api.scaling import ScheduledScaling
 from webhook.domain.scaling import schedules
-from webhook.domain.scaling.remembered import Remembered, Span
-from webhook.domain.scaling.schedules import Agenda
+from webhook.domain.scaling.result_cache import ResultCache, Span
+from webhook.domain.scaling.schedules import TortoiseSchedules
 from webhook.domain.scaling.windows import next_midnight, next_transition
 from webhook.kube import conditions
 from webhook.kube.meta import ObjectKey
@@ -28,18 +28,20 @@ class Edge(NamedTuple):
     at: datetime
 
 
-_due: Final[Remembered[ObjectKey, Sequence[ScheduledScaling], tuple[Edge, ...]]] = Remembered(4096)
+_due: Final[ResultCache[ObjectKey, Sequence[ScheduledScaling], tuple[Edge, ...]]] = ResultCache(
+    4096
+)
 
 
 def seconds_to_next(tortoise: ObjectKey, snapshot: Snapshot) -> float | None:
     """Return the seconds until a window on a Tortoise opens or closes; None if none will."""
-    edge = _agenda(tortoise, snapshot).next_edge
+    edge = _schedules(tortoise, snapshot).next_edge
     return (edge - snapshot.taken_at).total_seconds() if edge is not None else None
 
 
-def _agenda(tortoise: ObjectKey, snapshot: Snapshot) -> Agenda:
+def _schedules(tortoise: ObjectKey, snapshot: Snapshot) -> TortoiseSchedules:
     scalings = snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise))
-    return schedules.agenda_of(tortoise, scalings, snapshot.taken_at)
+    return schedules.schedules_of(tortoise, scalings, snapshot.taken_at)
 
 
 def due(scaling: ScheduledScaling, now: datetime) -> Edge | None:
@@ -111,7 +113,7 @@ def lost_floors(tortoise: ObjectKey, kind: str, snapshot: Snapshot) -> tuple[Met
 
 def _was_effective(tortoise: ObjectKey, snapshot: Snapshot) -> bool:
     """Return whether all open windows were reported as effective with their present spec."""
-    opened = _agenda(tortoise, snapshot).opened
+    opened = _schedules(tortoise, snapshot).opened
     return bool(opened) and all(
         conditions.is_true(scaling.status.conditions, names.EFFECTIVE)
         and scaling.status.observed_generation == scaling.metadata.generation

@@ -36,7 +36,7 @@ NO_EFFECT: Final = Effect(NO_FLOORS, NO_FLOORS)
 def effect_on(tortoise: ObjectKey, snapshot: Snapshot) -> Effect:
     """Combine the open windows on a Tortoise."""
     scalings = snapshot.by_index(SCALINGS_BY_TORTOISE, str(tortoise))
-    requested = schedules.agenda_of(tortoise, scalings, snapshot.taken_at).floors
+    requested = schedules.schedules_of(tortoise, scalings, snapshot.taken_at).floors
     options = snapshot.options.scaling
     if options.effect == "none":
         return Effect(requested, NO_FLOORS)

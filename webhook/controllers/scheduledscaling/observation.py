@@ -129,7 +129,7 @@ def _held(scaling: ScheduledScaling, tortoise: Tortoise, snapshot: Snapshot) -> 
 
 
 def _cut(wanted: Floors, held: Floors) -> Iterator[str]:
-    """Describe the floors that are held at less than the schedule says."""
+    """Describe the floors that are lower than in the schedule."""
     if held.replicas is not None and held.replicas < (wanted.replicas or 0):
         yield f"{held.replicas} replicas"
     for container, amounts in sorted(held.resources.items()):

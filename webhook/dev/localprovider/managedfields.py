@@ -1,7 +1,7 @@
 """Fields of other field managers, read from the managedFields of an object.
 
-The local provider writes with a field manager of its own. So it can tell its fields from those of
-others even if the values are equal, and never overwrites the latter.
+The local provider writes with a field manager of its own. So it can distinguish its fields from
+those of others even if the values are equal, and never overwrites the latter.
 """
 
 import json

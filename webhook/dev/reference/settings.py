@@ -93,7 +93,7 @@ def _section(name: str, section: Any) -> str:
 
 _USAGE: Final = """\
 Keys are resources that seeds offer besides `shoots` and the other built-in ones. The value of each
-says how much of it a control plane uses, by its failure tolerance: `none`, `single-zone` and
+defines how much of it a control plane uses, by its failure tolerance: `none`, `single-zone` and
 `multi-zone`, each a quantity.
 """
 

@@ -11,7 +11,7 @@ from webhook.api import names
 from webhook.api.machines import MachineDeployment
 from webhook.domain.pools import sizing
 from webhook.domain.pools.pool_definition import PoolDefinition, PoolDefinitionError, read
-from webhook.domain.pools.sizing import Strategy
+from webhook.domain.pools.sizing import SizingStrategy
 
 DISCOVERER: Final = "mcm"
 DEFAULT_DISCOVERY: Final = (f"{DISCOVERER}:{names.WORKER_POOL}",)
@@ -146,7 +146,7 @@ class Pool:
     zone_count: int
     zones: tuple[PoolZone, ...]
     """The zones that exist, in the order of the definition."""
-    strategy: Strategy = sizing.DEFAULT_STRATEGY
+    strategy: SizingStrategy = sizing.DEFAULT_STRATEGY
     surge: int | str = 1
     unavailable: int | str = 0
     disagreements: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ def _assemble(
     return pool, unusable
 
 
-def _precedence(strategy: Strategy) -> int:
+def _precedence(strategy: SizingStrategy) -> int:
     """Return the rank of a strategy; where zones disagree, the one that promises less counts."""
     return sizing.STRATEGIES.index(strategy)
 

@@ -10,7 +10,7 @@ from webhook.api import names
 from webhook.api.extensions import Cluster, Worker
 from webhook.api.machines import MachineDeployment
 from webhook.domain.pools import sizing
-from webhook.domain.pools.sizing import Strategy
+from webhook.domain.pools.sizing import SizingStrategy
 from webhook.kube.meta import Draft
 
 FIELDS: Final[Mapping[str, str]] = {
@@ -43,7 +43,7 @@ class PoolDefinition(NamedTuple):
     maximum: int
     position: int
     zones: int | None = None
-    strategy: Strategy = sizing.DEFAULT_STRATEGY
+    strategy: SizingStrategy = sizing.DEFAULT_STRATEGY
     surge: int | str = 1
     unavailable: int | str = 0
 
@@ -264,7 +264,7 @@ def _share(
     return int(text)
 
 
-def _strategy(text: str) -> Strategy:
+def _strategy(text: str) -> SizingStrategy:
     if not text:
         return sizing.DEFAULT_STRATEGY
     for strategy in sizing.STRATEGIES:

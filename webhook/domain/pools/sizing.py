@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-Strategy: TypeAlias = Literal["Backward-Compatible", "Adaptive"]
-STRATEGIES: tuple[Strategy, ...] = ("Backward-Compatible", "Adaptive")
-DEFAULT_STRATEGY: Strategy = "Backward-Compatible"
+SizingStrategy: TypeAlias = Literal["Backward-Compatible", "Adaptive"]
+STRATEGIES: Final[tuple[SizingStrategy, ...]] = ("Backward-Compatible", "Adaptive")
+DEFAULT_STRATEGY: Final[SizingStrategy] = "Backward-Compatible"
 
 
 class PoolBounds(NamedTuple):
@@ -15,7 +15,7 @@ class PoolBounds(NamedTuple):
     minimum: int
     maximum: int
     zones: int
-    strategy: Strategy = DEFAULT_STRATEGY
+    strategy: SizingStrategy = DEFAULT_STRATEGY
 
 
 class ZoneSize(NamedTuple):

@@ -1,6 +1,6 @@
 """The windows and floors of ScheduledScalings at a point in time.
 
-What is derived from one object, or from all schedules of a Tortoise, is remembered until it may
+What is derived from one object, or from all schedules of a Tortoise, is cached until it may
 change: the same few are read with every write to the objects that they scale.
 """
 
@@ -16,7 +16,7 @@ from webhook.domain.options import ScalingOptions
 from webhook.domain.scaling import validation
 from webhook.domain.scaling.floors import NO_FLOORS, Floors, above, combine, higher
 from webhook.domain.scaling.recurrence import Window
-from webhook.domain.scaling.remembered import Remembered, Span
+from webhook.domain.scaling.result_cache import ResultCache, Span
 from webhook.domain.scaling.validation import InvalidField
 from webhook.domain.scaling.windows import (
     OneShot,
@@ -43,7 +43,7 @@ class ParsedScaling(NamedTuple):
     floors: Floors
 
 
-class Agenda(NamedTuple):
+class TortoiseSchedules(NamedTuple):
     """The schedules of one Tortoise at a point in time."""
 
     opened: tuple[ScheduledScaling, ...]
@@ -51,8 +51,10 @@ class Agenda(NamedTuple):
     next_edge: datetime | None
 
 
-_parsed: Final[Remembered[ObjectKey, ScheduledScaling, ParsedScaling]] = Remembered(8192)
-_agendas: Final[Remembered[ObjectKey, Sequence[ScheduledScaling], Agenda]] = Remembered(4096)
+_parsed: Final[ResultCache[ObjectKey, ScheduledScaling, ParsedScaling]] = ResultCache(8192)
+_evaluated: Final[ResultCache[ObjectKey, Sequence[ScheduledScaling], TortoiseSchedules]] = (
+    ResultCache(4096)
+)
 
 
 def parse(scaling: ScheduledScaling) -> ParsedScaling:
@@ -138,12 +140,16 @@ def _is_positive(value: int | str) -> bool:
         return False
 
 
-def agenda_of(tortoise: ObjectKey, scalings: Sequence[ScheduledScaling], now: datetime) -> Agenda:
+def schedules_of(
+    tortoise: ObjectKey, scalings: Sequence[ScheduledScaling], now: datetime
+) -> TortoiseSchedules:
     """Evaluate all schedules of a Tortoise, once until one of them changes or meets an edge."""
-    return _agendas.get(tortoise, scalings, now, _evaluate)
+    return _evaluated.get(tortoise, scalings, now, _evaluate)
 
 
-def _evaluate(scalings: Sequence[ScheduledScaling], now: datetime) -> tuple[Agenda, Span]:
+def _evaluate(
+    scalings: Sequence[ScheduledScaling], now: datetime
+) -> tuple[TortoiseSchedules, Span]:
     opened = tuple(each for each in scalings if window_of(each, now) is not None)
     edges = [
         edge
@@ -153,7 +159,7 @@ def _evaluate(scalings: Sequence[ScheduledScaling], now: datetime) -> tuple[Agen
     ]
     edge = min(edges, default=None)
     span = Span(now, min(edge, next_midnight(now)) if edge is not None else next_midnight(now))
-    return Agenda(opened, open_floors(opened, now), edge), span
+    return TortoiseSchedules(opened, open_floors(opened, now), edge), span
 
 
 def open_floors(scalings: Iterable[ScheduledScaling], now: datetime) -> Floors:

@@ -66,9 +66,7 @@ class Recurring:
     zone: ZoneInfo
     not_before: datetime | None = None
     not_after: datetime | None = None
-    _remembered: list[_FirstWindow] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
+    _cached: list[_FirstWindow] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @cached_property
     def pattern(self) -> CronPattern:
@@ -79,13 +77,13 @@ class Recurring:
         return Recurrence(self.pattern, self.duration, self.zone)
 
     def first(self, now: datetime) -> Window | None:
-        """Return the first window that ends after `now`, remembered until it changes."""
-        if self._remembered:
-            known = self._remembered[0]
+        """Return the first window that ends after `now`, cached until it changes."""
+        if self._cached:
+            known = self._cached[0]
             if known.since <= now < known.until:
                 return known.window
         found = next(self.windows(now), None)
-        self._remembered[:] = (_FirstWindow(found, now, _next_change(found, now)),)
+        self._cached[:] = (_FirstWindow(found, now, _next_change(found, now)),)
         return found
 
     def windows(self, since: datetime, until: datetime | None = None) -> Iterator[Window]:

@@ -55,7 +55,7 @@ class WaitForReplica(NamedTuple):
     message: str
 
 
-Step: TypeAlias = UpdateReplica | WaitForReplica
+RolloutStep: TypeAlias = UpdateReplica | WaitForReplica
 
 
 def settings_of(owner: ManagedSeedSet) -> RolloutSettings:
@@ -128,7 +128,7 @@ def next_step(
     settings: RolloutSettings,
     current: str = "",
     find_blocker: Callable[[Replica, RolloutSettings], WaitForReplica | None] | None = None,
-) -> Step | None:
+) -> RolloutStep | None:
     """Return the next step of a rolling update; None if there is none.
 
     Replicas are updated one at a time, from the largest ordinal to the smallest. The next one

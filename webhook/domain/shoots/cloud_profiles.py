@@ -1,7 +1,7 @@
 """The CloudProfile or NamespacedCloudProfile of a shoot, and what it offers."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -12,10 +12,9 @@ from webhook.api.cloudprofiles import (
     OfferedRegion,
 )
 from webhook.api.shoots import ShootSpec
-from webhook.kube.meta import Object, ObjectKey
+from webhook.kube.meta import KindKey, Object, ObjectKey
 
 M = TypeVar("M", bound=Object)
-Reference: TypeAlias = tuple[type[Object], ObjectKey]
 
 
 class GetObject(Protocol):
@@ -31,7 +30,7 @@ class UnavailableTypes(NamedTuple):
     volume_types: frozenset[str] = frozenset()
 
 
-def reference(spec: ShootSpec, namespace: str) -> Reference | None:
+def reference(spec: ShootSpec, namespace: str) -> KindKey | None:
     """Return the profile that a shoot refers to, in `cloudProfile` or `cloudProfileName`."""
     profile = spec.cloud_profile
     if profile is not None and profile.name:

@@ -9,7 +9,7 @@ import msgspec
 from webhook.api import names
 from webhook.api.shoots import DocumentHighAvailability, Shoot, ShootTemplate
 
-FailureDomain: TypeAlias = Literal["none", "single-zone", "multi-zone"]
+FailureDomainType: TypeAlias = Literal["none", "single-zone", "multi-zone"]
 WhenUnsatisfied: TypeAlias = Literal["DoNotSchedule", "ScheduleAnyway"]
 RegionAffinity: TypeAlias = Literal["", "preferred", "required"]
 Subject: TypeAlias = Shoot | ShootTemplate
@@ -17,7 +17,7 @@ Subject: TypeAlias = Shoot | ShootTemplate
 NONE: Final = "none"
 SINGLE_ZONE: Final = "single-zone"
 MULTI_ZONE: Final = "multi-zone"
-TYPES: Final[tuple[FailureDomain, ...]] = (SINGLE_ZONE, MULTI_ZONE)
+TYPES: Final[tuple[FailureDomainType, ...]] = (SINGLE_ZONE, MULTI_ZONE)
 
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
@@ -27,7 +27,7 @@ PREFERRED: Final = "preferred"
 REQUIRED: Final = "required"
 REGION_AFFINITIES: Final = (PREFERRED, REQUIRED)
 
-GARDENER_TYPES: Final[dict[str, FailureDomain]] = {"node": SINGLE_ZONE, "zone": MULTI_ZONE}
+GARDENER_TYPES: Final[dict[str, FailureDomainType]] = {"node": SINGLE_ZONE, "zone": MULTI_ZONE}
 """The failure domain for each of Gardener's failure tolerance types."""
 
 DOCUMENT_FIELD: Final = "spec.kubernetes.controlPlane.highAvailability"
@@ -38,7 +38,7 @@ ANNOTATION_FIELD: Final = f"metadata.annotations[{names.HIGH_AVAILABILITY}]"
 class Availability(NamedTuple):
     """How available a control plane is."""
 
-    type: FailureDomain = "none"
+    type: FailureDomainType = "none"
     failure_tolerance: int = 1
     when_unsatisfied: WhenUnsatisfied = "DoNotSchedule"
 

@@ -11,7 +11,7 @@ from webhook.scheduling.shoot_info import ShootInfo
 _UPSTREAM_ZONES: Final = 3
 
 NOT_MULTI_ZONAL: Final = Rejection(
-    "is not multi-zonal, the shoot asks for a multi-zone control plane"
+    "is not multi-zonal, the shoot requires a multi-zone control plane"
 )
 TOO_FEW_ZONES: Final = Rejection("has fewer zones than failureTolerance of the shoot needs")
 KEPT_FOR_OTHERS: Final = Rejection(
@@ -61,6 +61,6 @@ def _is_multi_zonal(candidate: Candidate) -> bool:
 AVAILABILITY: Final = Filter("highAvailability", _needed, _prepare)
 
 ZONES: Final = Filter("highAvailability", _upstream_aspect, _prepare_upstream)
-"""Gardener's filter: three zones suffice, whatever label and failure tolerance say."""
+"""Gardener's filter: three zones suffice, regardless of the label and the failure tolerance."""
 
 PLAIN_SEEDS_FIRST: Final = GroupFilter("highAvailability", _prefer)

@@ -122,7 +122,7 @@ async def test_a_rollout_is_reported_once_before_its_first_write() -> None:
     assert reported[-1] == ("Updating", update)
 
 
-async def test_a_pause_lets_a_replica_in_flight_finish() -> None:
+async def test_a_replica_in_flight_is_finished_during_a_pause() -> None:
     garden = FakeGardener()
     await until_second(garden)
     await garden.change(ManagedSeedSet, "leaf", PAUSED)

@@ -95,34 +95,34 @@ def is_deleted(raw: Raw) -> None:
     [
         pytest.param(Tortoise, make_tortoise(), reports, set(), id="a Tortoise recommends"),
         pytest.param(
-            Tortoise, make_tortoise(), gives_requests, {"standing"}, id="it raises requests"
+            Tortoise, make_tortoise(), gives_requests, {"status"}, id="it raises requests"
         ),
         pytest.param(
             Tortoise,
             make_tortoise(),
             overrides,
-            {"autoscaler", "standing"},
+            {"autoscaler", "status"},
             id="its mode is overridden",
         ),
         pytest.param(
             Tortoise,
             make_tortoise(),
             switches_off,
-            {"autoscaler", "standing"},
+            {"autoscaler", "status"},
             id="it is switched off",
         ),
         pytest.param(
             Tortoise,
             make_tortoise(),
             changes_autoscaler,
-            {"autoscaler", "standing"},
+            {"autoscaler", "status"},
             id="it takes another autoscaler",
         ),
         pytest.param(
             Tortoise,
             make_tortoise(),
             annotates,
-            {"namespace", "standing"},
+            {"namespace", "status"},
             id="an annotation is set on it",
         ),
         pytest.param(
@@ -136,14 +136,14 @@ def is_deleted(raw: Raw) -> None:
             HorizontalPodAutoscaler,
             make_autoscaler(),
             moves_bounds,
-            {"tortoise", "standing"},
+            {"tortoise", "status"},
             id="its bounds move",
         ),
         pytest.param(
             HorizontalPodAutoscaler,
             make_autoscaler(),
             annotates,
-            {"tortoise", "standing", "namespace"},
+            {"tortoise", "status", "namespace"},
             id="an annotation is set on the autoscaler",
         ),
         pytest.param(
@@ -183,11 +183,11 @@ def test_a_change_requeues_what_depends_on_it(
 @pytest.mark.parametrize(
     ("model", "raw", "expected"),
     [
-        pytest.param(Tortoise, make_tortoise(), {"autoscaler", "standing"}, id="a Tortoise"),
+        pytest.param(Tortoise, make_tortoise(), {"autoscaler", "status"}, id="a Tortoise"),
         pytest.param(
             HorizontalPodAutoscaler,
             make_autoscaler(),
-            {"tortoise", "standing"},
+            {"tortoise", "status"},
             id="an autoscaler",
         ),
         pytest.param(
@@ -207,7 +207,7 @@ def test_creation_and_deletion_requeue_what_depends_on_it(
 def test_a_recreated_tortoise_counts_as_changed() -> None:
     other = copy.deepcopy(make_tortoise())
     other["metadata"]["uid"] = "another"
-    assert requeued(Tortoise, make_tortoise(), other) == {"autoscaler", "standing"}
+    assert requeued(Tortoise, make_tortoise(), other) == {"autoscaler", "status"}
 
 
 def test_both_autoscalers_are_requeued_when_a_tortoise_changes_its_own() -> None:

@@ -413,7 +413,7 @@ def test_edges_are_measured_and_lost_floors_counted() -> None:
 
 def test_pods_that_stay_below_a_floor_are_reported_once() -> None:
     world = _world(make_scaling(minutes=60)).at(1).reconcile()
-    status_plan = dict(world.plans())["scaling.standing"]
+    status_plan = dict(world.plans())["scaling.status"]
     assert status_plan.requeue_after == 600
     world.at(10.9).reconcile()
     assert "ResourcesNotReached" not in world.events

@@ -144,7 +144,7 @@ def test_the_windows_of_a_day_are_merged_in_one_pass_over_its_times() -> None:
     assert count_steps(lambda: CronPattern("*/2 * * * *").runs(minute)) < 3 * 24 * 60
 
 
-def test_a_window_is_remembered_until_the_next_edge() -> None:
+def test_a_window_is_cached_until_the_next_edge() -> None:
     schedule = Recurring("*/2 * * * *", timedelta(minutes=1), ZoneInfo("UTC"))
     next(schedule.windows(NOW))  # the windows of a day are merged once
     first = count_steps(lambda: schedule.first(NOW))

@@ -132,7 +132,7 @@ def image(name: str, version: str) -> dict[str, Any]:
             pools(),
             pools(x={"min": 1}),
             pools(x={"max": 9, "min": 1}),
-            id="a pool that is there already gets what the templates say of it",
+            id="a pool that is there already gets the values of the templates",
         ),
         pytest.param(
             keys("a", "protected"),

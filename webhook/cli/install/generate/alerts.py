@@ -74,7 +74,7 @@ ALERTS: Final = (
         15,
         "info",
         "objects of {{ $labels.kind }} cannot be read",
-        "the log names them and their faulty fields; they are left alone until they are corrected",
+        "the log names them and their faulty fields; they are ignored until that is corrected",
     ),
     Alert(
         "EspalierFloorsUnsettled",
@@ -115,7 +115,7 @@ ALERTS: Final = (
         30,
         "warning",
         "set {{ $labels.namespace }}/{{ $labels.managedseedset }} does not go on",
-        "its condition Progressing says why; a paused set stays so until it is resumed",
+        "its condition Progressing has the reason; a paused set continues only after it is resumed",
     ),
     Alert(
         "EspalierSeedAutoscalerAtMaximum",

@@ -39,21 +39,21 @@ from webhook.api.seedautoscalers import SeedAutoscaler
 from webhook.api.seeds import Seed, Zone
 from webhook.api.shoots import Shoot
 from webhook.cli.install.generate.rules import READ, PermissionRule, Scope
-from webhook.cli.install.layout import NAME, Layout, Mode
+from webhook.cli.install.layout import NAME, InstallMode, Layout
 from webhook.domain.features import FEATURE_NAMES, Feature, readers_of
 from webhook.kube.meta import Object
 
-STANDALONE: Final[tuple[Mode, ...]] = ("standalone",)
+STANDALONE: Final[tuple[InstallMode, ...]] = ("standalone",)
 """Where there is no Gardener."""
-BESIDE: Final[tuple[Mode, ...]] = ("gardener",)
+BESIDE: Final[tuple[InstallMode, ...]] = ("gardener",)
 """Beside a Gardener, whichever controllers are replaced."""
-ALWAYS: Final[tuple[Mode, ...]] = ("standalone", "gardener")
+ALWAYS: Final[tuple[InstallMode, ...]] = ("standalone", "gardener")
 """Wherever a garden is: with a Gardener and without one."""
-OWN_SEEDS: Final[tuple[Mode, ...]] = ("standalone", "own-managedseed")
+OWN_SEEDS: Final[tuple[InstallMode, ...]] = ("standalone", "own-managedseed")
 """Where Espalier and no gardenlet reconciles ManagedSeeds."""
-OWN_SETS: Final[tuple[Mode, ...]] = ("standalone", "own-managedseedset")
+OWN_SETS: Final[tuple[InstallMode, ...]] = ("standalone", "own-managedseedset")
 """Where Espalier and no gardener-controller-manager scales ManagedSeedSets."""
-BRIDGE: Final[tuple[Mode, ...]] = ("kube-scheduler",)
+BRIDGE: Final[tuple[InstallMode, ...]] = ("kube-scheduler",)
 """Where a kube-scheduler places shoots."""
 
 
@@ -62,7 +62,7 @@ class _Conditions(TypedDict, total=False):
 
     names: tuple[str, ...]
     scope: Scope
-    modes: tuple[Mode, ...]
+    modes: tuple[InstallMode, ...]
     features: tuple[Feature, ...]
 
 

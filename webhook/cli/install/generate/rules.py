@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from webhook.cli.install.layout import Mode
+from webhook.cli.install.layout import InstallMode
 from webhook.domain.features import Feature
 from webhook.kube.meta import Draft
 
@@ -25,7 +25,7 @@ class PermissionRule(NamedTuple):
     names: tuple[str, ...] = ()
     """The only objects that the verbs may be used on; empty if there is no such limit."""
     scope: Scope = "cluster"
-    modes: tuple[Mode, ...] = ("standalone", "gardener")
+    modes: tuple[InstallMode, ...] = ("standalone", "gardener")
     """The modes that need it, each by itself."""
     features: tuple[Feature, ...] = ()
     """The features that need it, each by itself; empty if every installation does."""

@@ -6,7 +6,7 @@ from webhook.api.kinds import kind_of_model
 from webhook.api.openapi import schema_of
 from webhook.api.scaling import Tortoise
 from webhook.kube.meta import Draft, Raw
-from webhook.kube.patches import Operation, pointer
+from webhook.kube.patches import PatchOperation, pointer
 
 _KIND: Final = kind_of_model(Tortoise)
 _ADDED: Final = (("spec", "recommenders"), ("status", "recommendations", "constraints"))
@@ -16,7 +16,7 @@ class NoSuchVersionError(Exception):
     """The served definition has no version that Espalier supports."""
 
 
-def crd_patch(definition: Raw | None) -> list[Operation]:
+def crd_patch(definition: Raw | None) -> list[PatchOperation]:
     """Return the operations that add the fields, for `kubectl patch crd --type=json`.
 
     Without the served definition, the patch assumes that the version is the first one, and tests
@@ -24,7 +24,7 @@ def crd_patch(definition: Raw | None) -> list[Operation]:
     """
     index = 0 if definition is None else _find_version(definition)
     base = ("spec", "versions", index)
-    operations: list[Operation] = [
+    operations: list[PatchOperation] = [
         {"op": "test", "path": pointer(*base, "name"), "value": _KIND.version}
     ]
     for path in _ADDED:

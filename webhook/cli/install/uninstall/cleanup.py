@@ -24,7 +24,7 @@ _ALWAYS_OURS: Final[Mapping[type[Object], frozenset[str]]] = {
     MachineDeployment: _POOL_ANNOTATIONS,
     MachineSet: _POOL_ANNOTATIONS,
 }
-"""Annotations that are ours whatever managedFields say: admission adds them to the writes of
+"""Annotations that are ours regardless of managedFields: admission adds them to the writes of
 others, and machine-controller-manager copies those of a MachineDeployment to its MachineSets."""
 
 PatchObject = Callable[[Kind, ObjectKey, Raw], Awaitable[bool]]

@@ -38,7 +38,7 @@ def test_probes_metrics_and_autoscalers_come_from_anywhere(port: int, blocks: tu
     assert sources(port, *blocks) is None
 
 
-def _lets_through(policy: dict[str, Any], namespace: str, port: int) -> bool:
+def _admits(policy: dict[str, Any], namespace: str, port: int) -> bool:
     """Return whether a policy allows TCP to a port of a pod in a namespace."""
     for rule in policy["spec"]["egress"]:
         peers = [each["namespaceSelector"]["matchLabels"].values() for each in rule.get("to", ())]
@@ -67,4 +67,4 @@ def _lets_through(policy: dict[str, Any], namespace: str, port: int) -> bool:
 )
 def test_a_prometheus_that_is_set_up_gets_through(address, namespace, port, is_allowed):
     layout = Layout(options=Options(seeds=SeedsOptions(prometheus=address)))
-    assert _lets_through(network_policy(layout), namespace, port) == is_allowed
+    assert _admits(network_policy(layout), namespace, port) == is_allowed

@@ -132,7 +132,7 @@ async def test_failed_requests_are_retried(
     [
         pytest.param(fail(422, "Invalid", "spec.x: is wrong"), "spec.x: is wrong", id="invalid"),
         pytest.param(
-            fail(403, "Forbidden", "a plugin says no"), "a plugin says no", id="forbidden"
+            fail(403, "Forbidden", "a plugin refuses"), "a plugin refuses", id="forbidden"
         ),
         pytest.param(AWAY, "gardener is away", id="never available"),
         pytest.param(

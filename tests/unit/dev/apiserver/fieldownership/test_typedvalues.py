@@ -43,7 +43,7 @@ _VALUES = st.fixed_dictionaries(
         "items": st.lists(
             st.fixed_dictionaries({"name": _NAMES}, optional={"size": st.integers(0, 2)}),
             max_size=3,
-            unique_by=lambda item: str(item["name"]),  # type: ignore[index]  # stub says str
+            unique_by=lambda item: str(item["name"]),  # type: ignore[index]  # the stub has str
         ),
         "tags": st.lists(_NAMES, max_size=3, unique=True),
         "args": st.lists(_NAMES, max_size=2),

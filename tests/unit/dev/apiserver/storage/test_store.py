@@ -96,12 +96,12 @@ async def test_a_failed_write_leaves_nothing_behind(store):
 
 async def test_listeners_receive_changes_in_order(store):
     maps = store.collection("configmaps")
-    heard = []
-    maps.listeners.add(lambda change: heard.append((change.rv, change.type)))
+    received = []
+    maps.listeners.add(lambda change: received.append((change.rv, change.type)))
     entry = await store.put(maps, make("a"), None)
     entry = await store.put(maps, make("a", data={}), entry)
     tombstone = await store.remove(maps, entry)
-    assert heard == [(1, "ADDED"), (2, "MODIFIED"), (3, DELETED)]
+    assert received == [(1, "ADDED"), (2, "MODIFIED"), (3, DELETED)]
     assert tombstone.decode()["metadata"]["resourceVersion"] == "3"
 
 

@@ -1,4 +1,4 @@
-"""Strangers call every path with every method: nothing is written, reserved or revealed to them."""
+"""Untrusted clients call every path with every method; nothing is written or disclosed."""
 
 import asyncio
 import ssl
@@ -43,7 +43,7 @@ WATCHED = (
     "/apis/machine.sapcloud.io/v1alpha1/machinesets",
     "/apis/machine.sapcloud.io/v1alpha1/machinedeployments",
 )
-"""The resources that Espalier could write for a stranger."""
+"""The resources that Espalier could write for an untrusted client."""
 PUBLISHED = "kube-root-ca.crt"
 """A ConfigMap that the API server's controllers write in their own time."""
 
@@ -119,7 +119,7 @@ def _foreign() -> ssl.SSLContext:
 
 
 @pytest.fixture
-async def strangers(garden, landscape, replica) -> AsyncIterator[dict[str, Caller]]:
+async def untrusted(garden, landscape, replica) -> AsyncIterator[dict[str, Caller]]:
     """Callers that may do nothing: without proof, with a false one, or without a permission."""
     nobody = ssl.create_default_context
     elsewhere = landscape.elsewhere
@@ -181,9 +181,9 @@ def _calls(landscape: Landscape) -> Iterator[tuple[str, str, Any, bool]]:
         yield "POST", address, landscape.deletion(), False
 
 
-async def test_strangers_at_every_path_change_and_learn_nothing(
+async def test_untrusted_clients_at_every_path_change_and_learn_nothing(
     landscape: Landscape,
-    strangers: dict[str, Caller],
+    untrusted: dict[str, Caller],
     scheduler: Caller,
     api_server: Caller,
 ) -> None:
@@ -203,10 +203,10 @@ async def test_strangers_at_every_path_change_and_learn_nothing(
     before = await _versions(landscape.client)
     for _ in range(ROUNDS):
         for method, path, body, plain in _calls(landscape):
-            for caller in strangers.values():
+            for caller in untrusted.values():
                 status, text = await caller.call(method, path, body, plain=plain)
                 assert status != 500, text
-    _check_responses(landscape, strangers)
+    _require_nothing_disclosed(landscape, untrusted)
     # Nothing is reserved: twenty shoots have room, and the next one has not.
     assert [await fitting(index) for index in range(ROOM)] == [[landscape.seed]] * ROOM
     assert await fitting(ROOM) == []
@@ -214,19 +214,19 @@ async def test_strangers_at_every_path_change_and_learn_nothing(
     await eventually(lambda: _written(landscape, before))
     (event,) = await _written(landscape, before)
     assert event.startswith(f"/api/v1/events/{landscape.namespace}/waiting-{ROOM}.")
-    # With proof the same calls do what strangers wanted.
+    # With valid credentials the same calls have their effects.
     await api_server.post("/mutate", landscape.growth())
     assert len(await _written(landscape, before)) == 2
     assert (await scheduler.post("/scheduler/bind", landscape.binding()))["Error"] == ""
 
 
-def _check_responses(landscape: Landscape, strangers: dict[str, Caller]) -> None:
+def _require_nothing_disclosed(landscape: Landscape, untrusted: dict[str, Caller]) -> None:
     secrets = {landscape.hosted, landscape.pool, *(w["metadata"]["uid"] for w in landscape.waiting)}
-    for name, caller in strangers.items():
-        received = "\n".join(caller.received)
-        assert not [secret for secret in secrets if secret in received], name
-    # Every stranger but one with a certificate that no handshake accepts has had answers.
-    silent = [name for name, caller in strangers.items() if not caller.answers]
+    for name, caller in untrusted.items():
+        text = "\n".join(caller.responses)
+        assert not [secret for secret in secrets if secret in text], name
+    # Every untrusted client but one with a certificate that no handshake accepts has had answers.
+    silent = [name for name, caller in untrusted.items() if not caller.answers]
     assert set(silent) <= {"a certificate of another CA"}
 
 

@@ -1,4 +1,4 @@
-"""Results that are remembered as long as what they were computed from stays the same."""
+"""A cache of results that stay valid as long as what they were computed from is unchanged."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -11,16 +11,16 @@ V = TypeVar("V")
 
 
 class Span(NamedTuple):
-    """The times for which a result is right, without its end."""
+    """The times for which a result is valid, without its end."""
 
     since: datetime
     until: datetime
 
 
-class Remembered(Generic[K, S, V]):
+class ResultCache(Generic[K, S, V]):
     """The last result for each key, of the keys that were used last.
 
-    A result is right for the very same immutable subject, within its span. A newer subject replaces
+    A result is valid for the very same immutable subject, within its span. A newer subject replaces
     the result of its predecessor, so nothing outdated is kept.
     """
 
@@ -34,7 +34,7 @@ class Remembered(Generic[K, S, V]):
     def get(
         self, key: K, subject: S, now: datetime, compute: Callable[[S, datetime], tuple[V, Span]]
     ) -> V:
-        """Return the result for a subject, computed anew if that may have changed it."""
+        """Return the result for a subject, computed again if it may have changed."""
         known = self._results.get(key)
         if known is not None and known[0] is subject and known[1].since <= now < known[1].until:
             self._results.move_to_end(key)

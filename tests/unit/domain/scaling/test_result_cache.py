@@ -1,8 +1,8 @@
-"""Results are remembered for the same subject, within their span, for the keys used last."""
+"""Results are cached for the same subject, within their span, for the keys used last."""
 
 from datetime import UTC, datetime, timedelta
 
-from webhook.domain.scaling.remembered import Remembered, Span
+from webhook.domain.scaling.result_cache import ResultCache, Span
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -21,28 +21,28 @@ class Counter:
 
 def test_a_result_is_computed_once_for_the_same_subject_within_its_span() -> None:
     counter, subject = Counter(), [1]
-    remembered: Remembered[str, list[int], int] = Remembered(2)
+    results: ResultCache[str, list[int], int] = ResultCache(2)
     for seconds in (0, 9):
-        assert remembered.get("a", subject, NOW + seconds * SECOND, counter) == 1
+        assert results.get("a", subject, NOW + seconds * SECOND, counter) == 1
     assert counter.computed == 1
     for now in (NOW - SECOND, NOW + 9 * SECOND):
-        remembered.get("a", subject, now, counter)
+        results.get("a", subject, now, counter)
     assert counter.computed == 3
 
 
 def test_an_equal_subject_is_another_one() -> None:
     counter = Counter()
-    remembered: Remembered[str, list[int], int] = Remembered(2)
-    assert [remembered.get("a", subject, NOW, counter) for subject in ([1], [1], [])] == [1, 1, 0]
+    results: ResultCache[str, list[int], int] = ResultCache(2)
+    assert [results.get("a", subject, NOW, counter) for subject in ([1], [1], [])] == [1, 1, 0]
     assert counter.computed == 3
-    assert len(remembered) == 1
+    assert len(results) == 1
 
 
 def test_the_key_that_was_not_used_for_the_longest_time_is_dropped() -> None:
     counter, subject = Counter(), [1]
-    remembered: Remembered[str, list[int], int] = Remembered(2)
+    results: ResultCache[str, list[int], int] = ResultCache(2)
     for key in ("a", "b", "a", "c", "a"):
-        remembered.get(key, subject, NOW, counter)
-    assert (counter.computed, len(remembered)) == (3, 2)
-    remembered.get("b", subject, NOW, counter)
+        results.get(key, subject, NOW, counter)
+    assert (counter.computed, len(results)) == (3, 2)
+    results.get("b", subject, NOW, counter)
     assert counter.computed == 4
