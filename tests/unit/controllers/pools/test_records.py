@@ -263,8 +263,8 @@ def test_others_keep_the_minimum_while_the_machine_of_a_tried_zone_leaves(
 ) -> None:
     leaving = make_machine(make_set(zone(0, 0), "1"), "a")
     marked = {names.TRIGGER_DELETION: f"{leaving['metadata']['name']}~2026-01-01T00:00:00Z"}
-    notes = {"metadata": {"annotations": marked if is_marked else {}}}
-    first = zone(0, 0, bounds=(3, 9), **notes)
+    metadata = {"annotations": marked if is_marked else {}}
+    first = zone(0, 0, bounds=(3, 9), metadata=metadata)
     others = [zone(1, 1, bounds=(3, 9)), zone(2, 1, bounds=(3, 9))]
     around = [first, make_set(first, "1"), leaving, *others]
     writes = [
