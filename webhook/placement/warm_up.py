@@ -6,6 +6,7 @@ those that exist, so the results for a few of these are computed in the backgrou
 """
 
 import asyncio
+import logging
 from itertools import islice
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from webhook.placement.extender_service import ExtenderService
 from webhook.scheduling import profiles
 from webhook.state.snapshot import Snapshot
 from webhook.state.views import CacheListener
+
+logger = logging.getLogger(__name__)
 
 MAX_EXAMINED: Final = 500
 MAX_SAMPLES: Final = 20
@@ -45,10 +48,17 @@ class ExtenderWarmUp:
             await self._clock.sleep(SETTLE_SECONDS)
 
     async def warm_up(self) -> None:
-        """Compute the results for a sample of shoots, with a pause after each."""
-        for shoot in samples(self._cache.snapshot()):
-            await asyncio.sleep(0)
-            self._service.warm_up(shoot, self._cache.snapshot())
+        """Compute the results for a sample of shoots, with a pause after each.
+
+        Nothing depends on it. So a shoot that cannot be placed, or a cache that is stale, is only
+        logged: otherwise one object could stop the server.
+        """
+        try:
+            for shoot in samples(self._cache.snapshot()):
+                await asyncio.sleep(0)
+                self._service.warm_up(shoot, self._cache.snapshot())
+        except Exception as error:  # noqa: BLE001 - nothing may stop the server for this
+            logger.warning("could not warm the extender up", extra={"error": repr(error)})
 
     def _on_seed(self, old: Any, new: Any) -> None:
         if old is None or new is None:

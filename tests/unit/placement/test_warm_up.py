@@ -7,9 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
+import pytest
+
 from tests.support.clocks import FakeClock, settle
 from tests.support.landscape_objects import make_profile, make_seed, make_shoot, raw_shoot
 from webhook.api.seeds import Seed
+from webhook.cluster.cache import NotSyncedError
 from webhook.kube.meta import Object
 from webhook.placement.extender_service import ExtenderService
 from webhook.placement.warm_up import SETTLE_SECONDS, ExtenderWarmUp
@@ -26,12 +29,15 @@ class Landscape:
         self.seeds = [make_seed(f"seed-{index:03}") for index in range(SEEDS)]
         self.others: list[Object] = [make_profile(), make_shoot("hosted", seed="seed-000")]
         self.clock = FakeClock()
+        self.is_stale = False
         self.listeners: list[Callable[[Any, Any], None]] = []
         nobody = cast("Any", None)
         self.service = ExtenderService(nobody, cast("Any", self), nobody, nobody)
         self.warm_up = ExtenderWarmUp(cast("Any", self), self.service, self.clock)
 
     def snapshot(self) -> Snapshot:
+        if self.is_stale:
+            raise NotSyncedError("the watch of Seeds is lost")
         return Snapshot.of([*self.seeds, *self.others])
 
     def add_listener(self, model: type, listener: Callable[[Any, Any], None], **_: Any) -> None:
@@ -74,6 +80,25 @@ async def test_the_first_filter_costs_about_as_much_as_the_next() -> None:
     await landscape.warm_up.warm_up()
     first, second = landscape.cost_of_filter(), landscape.cost_of_filter()
     assert first <= FACTOR * second
+
+
+async def test_an_unavailable_cache_does_not_stop_the_server(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    landscape = Landscape()
+    landscape.is_stale = True
+    running = asyncio.create_task(landscape.warm_up.run())
+    await settle()
+    assert not running.done()
+    assert "could not warm the extender up" in caplog.messages
+    landscape.is_stale = False
+    landscape.change(None, make_seed("seed-new"))
+    await landscape.clock.advance(SETTLE_SECONDS)
+    await settle()
+    assert landscape.cost_of_filter() <= FACTOR * landscape.cost_of_filter()
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
 
 
 async def test_results_are_computed_again_when_a_seed_comes_or_goes() -> None:
