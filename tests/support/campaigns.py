@@ -125,6 +125,43 @@ CAMPAIGNS: Final = (
         "the same verdict, and every field that Gardener names, except for a closed list",
     ),
     Campaign(
+        "tests/faults/test_leaders.py::test_a_killed_leader_is_replaced_in_time",
+        "the leader of three replicas gets SIGKILL",
+        "another leads once the lease is over, before it could be over twice",
+    ),
+    Campaign(
+        "tests/faults/test_leaders.py::test_no_two_believe_that_they_lead_while_the_api_hangs",
+        "the API server hangs for the leader of three replicas, 40 times, for up to a lease",
+        "the spans of time in which replicas believe to lead never overlap",
+    ),
+    Campaign(
+        "tests/properties/test_seed_sets.py::test_no_rule_is_broken_and_the_set_converges",
+        "2,000 random histories of a set: changes of templates, sizes and settings, failing shoots"
+        " and crashes after any write",
+        "no rule of a rollout is broken at any time, and the set converges in the end",
+    ),
+    Campaign(
+        "tests/properties/test_seed_autoscaler.py::test_a_set_never_leaves_its_bounds",
+        "1,000 random days of load on a set with an autoscaler",
+        "its size stays within the bounds",
+    ),
+    Campaign(
+        "tests/properties/test_seed_autoscaler.py"
+        "::test_seeds_on_target_that_cannot_be_removed_are_wanted",
+        "1,000 random days with seeds that cannot be removed",
+        "a set on target wants at least the seeds that are ready and cannot be removed",
+    ),
+    Campaign(
+        "tests/faults/test_serving.py::test_losing_every_watch_for_a_minute_is_not_being_ready",
+        "every watch is lost for more than a minute, in real time",
+        "`/readyz` fails after a minute, not earlier, and passes once the watches are back",
+    ),
+    Campaign(
+        "tests/faults/test_serving.py::test_an_authority_is_succeeded_without_a_failed_call",
+        "a CA is replaced by its successor under load, in real time",
+        "no call fails",
+    ),
+    Campaign(
         "tests/faults/test_cache.py::test_connections_that_break_at_random_lose_nothing",
         "600 writes through a proxy that breaks connections at random",
         "the cache equals what the API server holds in the end",
@@ -151,7 +188,8 @@ _HEAD: Final = """\
 This page lists the tests that inject faults, when each last passed in full, and what it checks.
 `make test` runs every campaign in a short form; `make soak` runs them in full and writes this page
 from `tests/data/campaigns.json`. Times are from a machine with two cores. A campaign without
-a date and a commit was last run before these were recorded.
+a date and a commit was last run before these were recorded; a plus sign means that the tree had
+changes that were not committed.
 
 | campaign | variant | time | date | commit |
 |---|---|---|---|---|
@@ -205,10 +243,19 @@ def _read() -> dict[str, dict[str, Any]]:
 
 
 def _commit() -> str:
-    asked = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(
-        asked, cwd=ROOT, capture_output=True, text=True, check=False
-    ).stdout.strip()
+    """Return the commit that was tested; with a plus sign if the tree differs from it.
+
+    The files that campaigns write themselves do not count.
+    """
+    own = [f":!{path.relative_to(ROOT)}" for path in (RESULTS, PAGE)]
+    changes = _git("status", "--porcelain", "--", ".", *own)
+    return _git("rev-parse", "--short", "HEAD") + ("+" if changes else "")
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":

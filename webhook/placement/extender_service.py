@@ -52,6 +52,10 @@ class ExtenderService:
         table = self._seed_table if authorized else self._open_table
         return extender.prioritize(body, table, snapshot, self._reservations, authorized=authorized)
 
+    def warm_up(self, shoot: Shoot, snapshot: Snapshot) -> None:
+        """Compute the cached results that a shoot like this one needs."""
+        place(shoot, self._seed_table, snapshot)
+
     def record(self, result: ExtenderResult) -> None:
         """Reserve capacity for the shoot of an authorized call, or report why no seed fits.
 

@@ -66,7 +66,7 @@ class SeedTable:
         seen = list(seeds)
         # List comparison tests identity first, and unchanged seeds are the same objects.
         if seen != self._seen:
-            self._set_seeds(seen)
+            self._set_seeds(seen, used)
         self._set_usage(used)
 
     def positions(self, mask: Mask) -> Iterator[int]:
@@ -116,23 +116,29 @@ class SeedTable:
         _cache(self._derived, key, (self._spec_changes.position, value))
         return value
 
-    def _set_seeds(self, seen: list[Seed]) -> None:
+    def _set_seeds(self, seen: list[Seed], used: UsageBySeed) -> None:
         if len(seen) != len(self._seen) or any(
             seed.name != old.name for seed, old in zip(seen, self._seen, strict=True)
         ):
-            self._replace_all(seen)
+            self._replace_all(seen, used)
         else:
             for position, (seed, old) in enumerate(zip(seen, self._seen, strict=True)):
                 if seed is not old:
                     self._replace_one(self._order[position], seed, old)
         self._seen = seen
 
-    def _replace_all(self, seen: list[Seed]) -> None:
+    def _replace_all(self, seen: list[Seed], used: UsageBySeed) -> None:
+        known = {candidate.name: candidate for candidate in self.candidates}
         ordered = sorted(seen, key=lambda seed: seed.name)
         self.names = [seed.name for seed in ordered]
         self.indexes = {name: index for index, name in enumerate(self.names)}
         self._order = [self.indexes[seed.name] for seed in seen]
-        self.candidates = [candidates.read(seed) for seed in ordered]
+        self.candidates = [
+            found
+            if (found := known.get(seed.name)) is not None and found.seed is seed
+            else candidates.read(seed, used.get(seed.name, _NOTHING))
+            for seed in ordered
+        ]
         self.all = (1 << len(ordered)) - 1
         self._used_seeds = []
         self._used_amounts = []

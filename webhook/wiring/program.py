@@ -39,6 +39,7 @@ from webhook.kube.meta import Draft, Object, ObjectKey
 from webhook.nodegroups.permits import PoolGranter
 from webhook.nodegroups.records import PoolRecords
 from webhook.placement.extender_service import ExtenderService
+from webhook.placement.warm_up import ExtenderWarmUp
 from webhook.runtime import pauses
 from webhook.runtime.controller_runtime_metrics import ControllerRuntimeMetrics
 from webhook.runtime.event_recorder import EventRecorder
@@ -109,6 +110,8 @@ class Program:
         self.certificates = Certificates(settings, client, self.clock, self.metrics)
         self.recorder = EventRecorder(client, settings.identity, self.clock, self.metrics)
         self.leader_tasks = LeaderTasks(client, self.cache, self.recorder, self.clock, self.metrics)
+        placer = self.leader_tasks.placer
+        self.extender_service = ExtenderService(client, self.cache, placer, self.recorder)
         self.api_watcher = ApiWatcher(
             self.cache, settings.namespace, standalone=settings.standalone
         )
@@ -144,6 +147,8 @@ class Program:
             await enter(background("certificates", follow))
             await enter(background("events", self.recorder.run()))
             await enter(background("apis", self._report_apis()))
+            if "extender" in settings.active_roles:
+                await enter(background("extender", self._warm_extender_up()))
             await enter(lame_duck(self.traffic, settings.drain_quiet, settings.drain_longest))
             if "controllers" in settings.roles:
                 await enter(background("election", self._run_election()))
@@ -164,6 +169,10 @@ class Program:
         self.api_watcher.log_summary()
         await self.api_watcher.record_gardener(self.client, self.clock)
         await asyncio.Event().wait()
+
+    async def _warm_extender_up(self) -> None:
+        await self.cache.wait_synced()
+        await ExtenderWarmUp(self.cache, self.extender_service, self.clock).run()
 
     async def _run_election(self) -> None:
         """Compete for the Lease as soon as the cache is synced, before the replica is ready."""
@@ -213,15 +222,13 @@ class Program:
         settings = self.settings
         client_authorities = read_ca_file(settings.client_ca) if settings.client_ca else b""
         authenticator = Authenticator(self.client, self.cache, self.clock, client_authorities)
-        placer = self.leader_tasks.placer
-        extender_service = ExtenderService(self.client, self.cache, placer, self.recorder)
         api_servers = settings.admission_client_ca
         return Services(
             self.cache,
             table_of(self.cache.state.options.features),
             self.metrics,
             self.traffic,
-            Extender(self.cache, extender_service, authenticator),
+            Extender(self.cache, self.extender_service, authenticator),
             read_ca_file(api_servers) if api_servers else b"",
             PoolGranter(self.client, self.cache, self.records, self.clock),
             settings.fast_path,

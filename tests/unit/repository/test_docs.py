@@ -2,9 +2,12 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,6 +79,57 @@ def test_the_page_of_campaigns_is_what_their_runs_wrote() -> None:
 def test_every_campaign_is_a_test(campaign: campaigns.Campaign) -> None:
     path, _, name = campaign.test.partition("::")
     assert f"def {name}(" in (ROOT / path).read_text()
+
+
+def test_every_module_that_does_more_in_a_soak_has_a_campaign() -> None:
+    others = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    modules = [path for path in others if re.search("ESPALIER_SOAK|IN_SOAK", path.read_text())]
+    assert len(modules) > 10
+    recorded = {each.test.partition("::")[0] for each in campaigns.CAMPAIGNS}
+    assert {name_of(path) for path in modules} - recorded == set()
+
+
+def test_every_campaign_is_run_by_make_soak() -> None:
+    recipe = (ROOT / "Makefile").read_text().partition("soak: setup")[2].partition("\n\n")[0]
+    places = tuple(re.findall(r"tests/[\w/.]+", recipe))
+    assert [each.test for each in campaigns.CAMPAIGNS if not each.test.startswith(places)] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "mark"),
+    [
+        pytest.param((), "", id="a clean tree"),
+        pytest.param(("docs/campaigns.md", "tests/data/campaigns.json"), "", id="own results"),
+        pytest.param(("tracked.py",), "+", id="a change that is not committed"),
+    ],
+)
+def test_a_campaign_is_recorded_with_its_date_and_the_commit_that_was_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: tuple[str, ...], mark: str
+) -> None:
+    results, page = tmp_path / "tests/data/campaigns.json", tmp_path / "docs/campaigns.md"
+    for path in (results, page, tmp_path / "tracked.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}\n")
+    for command in (
+        ("init", "--quiet"),
+        ("add", "."),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "a"),
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    read = ["git", "rev-parse", "--short", "HEAD"]
+    head = subprocess.run(read, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    for name in changed:
+        (tmp_path / name).write_text("{} \n")
+    for name, value in (("ROOT", tmp_path), ("RESULTS", results), ("PAGE", page)):
+        monkeypatch.setattr(campaigns, name, value)
+    monkeypatch.setattr(campaigns, "IN_SOAK", True)
+    test = campaigns.CAMPAIGNS[0].test
+    campaigns.record(SimpleNamespace(nodeid=f"{test}[killed]"), 12.3)  # type: ignore[arg-type]
+    run = json.loads(results.read_text())[test]["killed"]
+    assert run["commit"] == head.strip() + mark
+    assert run["seconds"] == 12
+    assert datetime.now(UTC).date() - date.fromisoformat(run["date"]) <= timedelta(days=1)
+    assert f"| killed | 12 s | {run['date']} | `{run['commit']}` |" in page.read_text()
 
 
 def _error_texts() -> Iterator[str]:

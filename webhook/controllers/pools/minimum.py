@@ -8,7 +8,14 @@ from webhook.api.extensions import Cluster
 from webhook.api.kinds import kind_of_model
 from webhook.api.machines import Machine, MachineDeployment, MachineSet
 from webhook.api.pool_records import POOL_RECORD, PoolRecordObject
-from webhook.domain.pools import machines, pool_record, record_encoding, sizing, zone_backoff
+from webhook.domain.pools import (
+    machines,
+    node_groups,
+    pool_record,
+    record_encoding,
+    sizing,
+    zone_backoff,
+)
 from webhook.domain.pools.discovery import Pool, PoolZone
 from webhook.domain.pools.pool_record import PoolRecord
 from webhook.domain.pools.sizing import ZoneSize
@@ -114,6 +121,9 @@ def _is_taken_over(name: str, record: PoolRecord, snapshot: Snapshot) -> bool:
 def _available(pool: Pool, zone: PoolZone, snapshot: Snapshot) -> int:
     key = ObjectKey(pool.key.namespace, zone.name)
     deployment = snapshot.get(MachineDeployment, key)
-    owned = snapshot.children(MachineSet, deployment) if deployment is not None else ()
+    if deployment is None:
+        return 0
+    owned = snapshot.children(MachineSet, deployment)
     every = [each for owner in owned for each in snapshot.children(Machine, owner)]
-    return sum(machines.is_available(each) for each in every)
+    marked = node_groups.machines_to_delete(deployment)
+    return sum(machines.is_available(each) and each.name not in marked for each in every)

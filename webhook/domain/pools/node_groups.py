@@ -181,8 +181,8 @@ def build_groups(
     sizes = []
     for zone in pool.zones:
         is_bad = health_by_zone[zone.name] == "bad"
-        ready = count_ready(members_by_zone.get(zone.name, ()))
-        joined = ready if record.is_tried_again(zone.name, now) else None
+        kept = [each for each in members_by_zone.get(zone.name, ()) if not each.is_terminating]
+        joined = count_ready(kept) if record.is_tried_again(zone.name, now) else None
         sizes.append(sizing.ZoneSize(zone.position, zone.replicas, is_bad, joined))
     sized = sizing.bounds(pool.bounds, sizes)
     groups = []

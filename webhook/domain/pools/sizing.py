@@ -1,8 +1,11 @@
 """The bounds of node groups: how many nodes each zone of a worker pool may have."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from webhook.domain.pools import even_sizes
+from webhook.domain.pools.even_sizes import ZoneRange
 
 SizingStrategy: TypeAlias = Literal["Backward-Compatible", "Adaptive"]
 STRATEGIES: Final[tuple[SizingStrategy, ...]] = ("Backward-Compatible", "Adaptive")
@@ -91,22 +94,36 @@ def _adaptive(pool: PoolBounds, groups: Sequence[ZoneSize]) -> tuple[Bounds, ...
 
     Good zones share the minimum of the bad ones; if all are bad, every minimum is 0. They keep it
     while a zone is tried again, but for what its live nodes cover: otherwise the autoscaler could
-    remove their nodes before the tried zone has any. The nodes of a bad zone count, since they
-    exist, although they may be scaled down. Scan 4 of the document's example contradicts this
+    remove their nodes before the tried zone has any. Without a good zone, the live nodes of zones
+    that are tried cover as much of the minimum as they can. The nodes of a bad zone count, since
+    they exist, although they may be scaled down. Scan 4 of the document's example contradicts this
     formula and the document's own note; the formula counts.
     """
     shares = {group.zone: distribute(group.zone, pool.minimum, pool.zones) for group in groups}
     own = {group.zone: group.own_minimum(shares[group.zone]) for group in groups}
     transferred = sum(shares.values()) - sum(own.values())
     good = [group.zone for group in groups if group.is_good]
-    extra = {index: distribute(rank, transferred, len(good)) for rank, index in enumerate(good)}
+    if good:
+        for rank, zone in enumerate(good):
+            own[zone] += distribute(rank, transferred, len(good))
+    else:
+        own = _covered(groups, own, transferred)
     total = sum(group.assigned for group in groups)
     return tuple(
-        _clamped(
-            own[group.zone] + extra.get(group.zone, 0), pool.maximum - (total - group.assigned)
-        )
-        for group in groups
+        _clamped(own[group.zone], pool.maximum - (total - group.assigned)) for group in groups
     )
+
+
+def _covered(
+    groups: Sequence[ZoneSize], own: Mapping[int, int], transferred: int
+) -> dict[int, int]:
+    """Return the minimums if no zone is good: zones that are tried add what their nodes cover."""
+    ranges = [
+        ZoneRange(str(group.zone), own[group.zone], 0 if group.bad else group.joined or 0)
+        for group in groups
+    ]
+    sizes = even_sizes.grown(ranges, transferred)
+    return {group.zone: sizes[str(group.zone)] for group in groups}
 
 
 def _clamped(minimum: int, maximum: int) -> Bounds:

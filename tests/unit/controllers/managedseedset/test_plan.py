@@ -263,6 +263,28 @@ async def test_an_undone_rollout_is_complete_only_when_its_last_shoot_is_reconci
     assert garden.condition(names.PROGRESSING)[:2] == ("True", "Complete")
 
 
+@pytest.mark.parametrize("paused", [False, True])
+async def test_a_partition_is_reached_only_when_its_last_shoot_is_reconciled(
+    garden: Sets, paused: bool
+) -> None:
+    await garden.grow(2)
+    await garden.run(10)
+    rolling = {"updateStrategy": {"rollingUpdate": {"partition": 1}}}
+    await garden.change(ManagedSeedSet, "leaf", {"spec": rolling})
+    played = garden.reconcilers
+    garden.reconcilers = [pair for pair in played if not pair[0].name.startswith("dev.")]
+    await garden.retemplate("1.35.2")
+    await garden.run(60, lambda: garden.versions()["leaf-1"] == "1.35.2")
+    await garden.change(ManagedSeedSet, "leaf", {"spec": {"paused": paused}})
+    await garden.run(20)
+    assert garden.versions() == {"leaf-0": "1.35.1", "leaf-1": "1.35.2"}
+    assert garden.condition(names.PROGRESSING)[1] not in ("PartitionReached", "Complete")
+    garden.reconcilers = played
+    await garden.run(30)
+    reason = "Paused" if paused else "PartitionReached"
+    assert garden.condition(names.PROGRESSING)[1] == reason
+
+
 async def test_a_change_cause_is_recorded_with_the_revision(garden: Sets) -> None:
     cause = names.CHANGE_CAUSE
     await garden.grow(1)

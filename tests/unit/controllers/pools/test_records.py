@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.machine_objects import make_machine, make_set
 from tests.support.pool_objects import NOW, fleet, make_cluster, record, show, zone
 from webhook.api import names
 from webhook.api.decode import convert
@@ -248,6 +249,30 @@ def test_after_a_backoff_others_keep_the_minimum_and_the_zone_is_tried(
     assert writes == (
         [] if raised is None else [(FIRST.replace("z1", f"z{raised[0] + 1}"), raised[1])]
     )
+
+
+@pytest.mark.parametrize(
+    ("is_marked", "raised"),
+    [
+        pytest.param(False, (FIRST, 1), id="a machine that stays covers the share of its zone"),
+        pytest.param(True, (FIRST.replace("z1", "z2"), 2), id="one marked for removal does not"),
+    ],
+)
+def test_others_keep_the_minimum_while_the_machine_of_a_tried_zone_leaves(
+    is_marked: bool, raised: tuple[str, int]
+) -> None:
+    leaving = make_machine(make_set(zone(0, 0), "1"), "a")
+    marked = {names.TRIGGER_DELETION: f"{leaving['metadata']['name']}~2026-01-01T00:00:00Z"}
+    metadata = {"annotations": marked if is_marked else {}}
+    first = zone(0, 0, bounds=(3, 9), metadata=metadata)
+    others = [zone(1, 1, bounds=(3, 9)), zone(2, 1, bounds=(3, 9))]
+    around = [first, make_set(first, "1"), leaving, *others]
+    writes = [
+        (each.key.name, each.change["spec"]["replicas"])  # type: ignore[call-overload]
+        for each in plan(record(zones={FIRST: BAD}), *around, after=360).actions
+        if isinstance(each, Patch) and each.kind.name == "MachineDeployment"
+    ]
+    assert writes == [raised]
 
 
 def increase(wanted: int, granted: int, age: float = 0.0) -> OpenIncrease:

@@ -90,6 +90,14 @@ def test_others_keep_the_minimum_of_a_zone_that_is_tried_again(
     assert [group.bounds.minimum for group in found] == minimums
 
 
+def test_others_keep_the_minimum_if_the_machine_of_a_tried_zone_is_marked_for_removal() -> None:
+    (leaving,) = _machines("Running")
+    marked = {names.TRIGGER_DELETION: f"{leaving['metadata']['name']}~2026-01-01T00:00:00Z"}
+    metadata = {"annotations": {**ADAPTIVE["annotations"], **marked}}
+    found = _form(0, 2, 1, machines={0: [leaving]}, state=TRIED, metadata=metadata)
+    assert [group.bounds.minimum for group in found] == [0, 2, 1]
+
+
 def test_a_zone_that_the_autoscaler_backs_off_from_is_avoided_without_an_end() -> None:
     found = _form(0, 1, 0, state=ZoneState(backed_off="2026-01-01T11:59:00Z"))
     assert found[0].bounds == Bounds(0, 3)

@@ -149,6 +149,37 @@ def test_adaptive_leaves_each_group_what_the_others_do_not_use(
     assert bounds(ADAPTIVE, groups) == tuple(Bounds(*pair) for pair in expected)
 
 
+@pytest.mark.parametrize(
+    ("groups", "minimums"),
+    [
+        pytest.param(
+            [ZoneSize(0, 0, bad=True), ZoneSize(1, 2, joined=2), ZoneSize(2, 0, joined=0)],
+            [0, 2, 0],
+            id="fewer than the minimum: none may go",
+        ),
+        pytest.param(
+            [ZoneSize(0, 0, bad=True), ZoneSize(1, 4, joined=4), ZoneSize(2, 0, joined=0)],
+            [0, 3, 0],
+            id="more than the minimum: one may go",
+        ),
+        pytest.param(
+            [ZoneSize(0, 0, bad=True), ZoneSize(1, 2, joined=2), ZoneSize(2, 2, joined=2)],
+            [0, 2, 1],
+            id="two zones share what the bad one lacks",
+        ),
+        pytest.param(
+            [ZoneSize(0, 2, bad=True), ZoneSize(1, 1, joined=1), ZoneSize(2, 0, joined=0)],
+            [0, 1, 0],
+            id="the nodes of a bad zone guard nothing",
+        ),
+    ],
+)
+def test_without_a_good_zone_the_live_nodes_of_tried_zones_keep_the_minimum(
+    groups: list[ZoneSize], minimums: list[int]
+) -> None:
+    assert [each.minimum for each in bounds(ADAPTIVE, groups)] == minimums
+
+
 def test_a_zone_that_does_not_exist_keeps_its_index() -> None:
     found = [ZoneSize(0, 0), ZoneSize(2, 0)]
     assert bounds(PoolBounds(3, 4, 3), found) == (Bounds(1, 2), Bounds(1, 1))
