@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import msgspec
 from typing_extensions import override
 
 from webhook.cli.install.generate.rules import PermissionRule
@@ -68,12 +69,8 @@ def reduce_logs(logs: Iterable[Path]) -> None:
 
 def read_folder(folder: Path) -> set[UsedPermission]:
     """Return what all API servers of a run have logged."""
-    found = (json.loads(path.read_text()) for path in folder.glob("*.json"))
-    return {
-        UsedPermission(*(tuple(each) if isinstance(each, list) else each for each in row))
-        for rows in found
-        for row in rows
-    }
+    found = (path.read_bytes() for path in folder.glob("*.json"))
+    return {each for text in found for each in msgspec.json.decode(text, type=set[UsedPermission])}
 
 
 def read_log(lines: Iterable[str]) -> Iterator[UsedPermission]:
