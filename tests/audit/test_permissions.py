@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.account import IN_SEED
 from tests.support.control_planes import require_parts
 from tests.support.permission_audit import FOLDER, UsedPermission, is_used, not_granted, read_folder
-from webhook.cli.install.generate.permissions import PERMISSIONS
-from webhook.cli.install.generate.rules import PermissionRule
+from webhook.cli.install.generate.permissions import PERMISSIONS, granted
+from webhook.cli.install.generate.rules import READ, PermissionRule
 from webhook.cli.install.layout import InstallMode
 
 SAME_CODE: dict[InstallMode, InstallMode] = {
@@ -32,13 +33,9 @@ WITHOUT_GARDENER = {
     ("patch", "horizontalpodautoscalers"): "scheduled scaling",
     ("delete", "controllerrevisions"): "the pruning of old revisions",
     ("patch", "seeds"): "the cordon of a SeedAutoscaler",
+    ("patch", "seedautoscalers"): "the finalizer of one that cordons seeds",
 }
 """Permissions beside a Gardener of code that is the same without one, and is tested there."""
-
-UNUSED = {
-    ("patch", "seedautoscalers"): "the finalizer of an autoscaler that has cordoned a seed",
-}
-"""Permissions that no test on a real API server uses, with the reason why they are granted."""
 
 IMPLIED = {
     ("bind", "clusterroles"): ("create", "clusterrolebindings"),
@@ -53,6 +50,11 @@ who blocks the deletion of an owner; our own policy checks who chooses the seed 
 
 TOLERATED = {
     ("get", "secrets", ()): "kubeconfigs of shoots are read only where somebody adds a Role",
+    (
+        "get",
+        "namespaces",
+        ("own",),
+    ): "a server that may not read its namespace expects that it exists",
     ("get", "pods", ()): "what an extender binds is a shadow Pod only in our own namespace",
     ("get", "pods", ("garden",)): "what an extender binds is a shadow Pod only in our namespace",
 }
@@ -73,6 +75,13 @@ def _title(value: object) -> str:
     return str(value)
 
 
+def _writes_in_seed() -> Iterator[tuple[PermissionRule, str]]:
+    """Yield what a seed has and not every installation has; what is read follows from KINDS."""
+    for rule in granted(IN_SEED):
+        if rule.features:
+            yield from ((rule, verb) for verb in rule.verbs if verb not in READ)
+
+
 @pytest.fixture(scope="session")
 def used() -> set[UsedPermission]:
     """What all API servers of the run have logged."""
@@ -86,8 +95,6 @@ def used() -> set[UsedPermission]:
 def test_every_permission_is_used(
     used: set[UsedPermission], mode: InstallMode, rule: PermissionRule, verb: str
 ):
-    if (verb, rule.resource) in UNUSED:
-        return
     implied = IMPLIED.get((verb, rule.resource))
     if rule.resource == "shoots/binding" and mode != "standalone":
         implied = None  # only our own policy checks it, which is left to Gardener elsewhere
@@ -100,6 +107,14 @@ def test_every_permission_is_used(
     by, resource = implied
     others = [each for each in PERMISSIONS if each.resource == resource and by in each.verbs]
     assert any(is_used(each, by, mode, used) for each in others), f"{rule}: granted and not used"
+
+
+@pytest.mark.parametrize(("rule", "verb"), [*_writes_in_seed()], ids=_title)
+def test_every_write_in_a_seed_is_used_there(
+    used: set[UsedPermission], rule: PermissionRule, verb: str
+):
+    there = [each for each in used if {*each.features} == IN_SEED.features]
+    assert is_used(rule, verb, "standalone", there), f"{rule}: granted, and no test has used it"
 
 
 def test_nothing_else_is_tried(used: set[UsedPermission]):

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 import grpc
 
-from tests.support.account import account_kubeconfig
+from tests.support.account import IN_SEED, account_kubeconfig
 from tests.support.cluster_autoscaler import Autoscaler, FakeNode, connected_autoscaler
 from tests.support.in_process_server import FastClock, serving
 from tests.support.machine_objects import make_class, make_deployment, make_machine, make_set
@@ -23,7 +24,6 @@ from webhook.api.crds import crd
 from webhook.api.extensions import Cluster, Worker
 from webhook.api.kinds import kind_of_model
 from webhook.api.machines import Machine, MachineClass, MachineDeployment, MachineSet
-from webhook.cli.install.layout import Layout
 from webhook.cli.main import main
 from webhook.cluster import config
 from webhook.cluster.client import Client
@@ -69,7 +69,7 @@ class Place:
         """Create the namespaces, and an adaptive pool in the shoot's."""
         await self.server.kubectl("create", "namespace", self.namespace)
         self.kubeconfig = await account_kubeconfig(
-            self.server, self.directory / "kubeconfig", Layout(namespace=self.own)
+            self.server, self.directory / "kubeconfig", replace(IN_SEED, namespace=self.own)
         )
         adaptive = {"annotations": {names.SIZING_STRATEGY: "Adaptive"}}
         drafts = [
@@ -129,6 +129,7 @@ class Place:
             "identity": name,
             "namespace": self.own,
             "roles": roles,
+            "features": "node-groups",
             "nodegroups_port": 0,
             "certificate_names": "127.0.0.1",
             "manage_webhooks": "false",
@@ -142,6 +143,7 @@ class Place:
         return Replica(
             *(name, self.directory, kubeconfig or self.kubeconfig),
             *("--namespace", self.own, "--roles", "nodegroups", "--nodegroups-port", "0"),
+            *("--features", "node-groups"),
             *("--certificate-names", "127.0.0.1", "--drain-quiet", "0", *flags),
         )
 

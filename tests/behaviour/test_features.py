@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from tests.support.account import write_kubeconfig
 from tests.support.builders import (
     make_cloud_profile,
     make_object,
@@ -20,8 +21,7 @@ from tests.support.builders import (
     make_shoot,
     make_worker,
 )
-from tests.support.control_planes import require_parts
-from tests.support.garden_cluster import ACCOUNT, GROUPS
+from tests.support.control_planes import kubernetes
 from tests.support.machine_objects import make_deployment
 from tests.support.scaling_definitions import tortoise_definition
 from tests.support.set_objects import make_set
@@ -29,10 +29,11 @@ from tests.support.waits import eventually
 from webhook.api.kinds import kind_of_model
 from webhook.api.scaling import Tortoise
 from webhook.cli import manifests
+from webhook.cli.install.layout import Layout
 from webhook.dev.planes.kubernetes import Kubernetes
 from webhook.dev.planes.ports import free_port
 from webhook.dev.server import EspalierProcess
-from webhook.domain.features import FEATURE_NAMES, Feature
+from webhook.domain.features import FEATURE_NAMES, Feature, closure
 from webhook.kube.meta import Draft
 
 pytestmark = pytest.mark.timeout(240)
@@ -101,8 +102,7 @@ EXAMPLES: dict[Feature, Example] = {
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kubernetes]:
     """A separate cluster, because a feature alone has few of the kinds that other tests use."""
-    require_parts("etcd", "kubernetes")
-    async with Kubernetes(tmp_path_factory.mktemp("features"), durable=False) as server:
+    async with kubernetes(tmp_path_factory.mktemp("features")) as server:
         for name in ("garden", "garden-dev"):
             await server.kubectl("create", "namespace", name)
         # A team with a Tortoise of its own, which nothing here may change.
@@ -116,9 +116,10 @@ async def test_a_feature_runs_alone_with_its_own_kinds_and_permissions(
 ):
     kubectl, example = cluster.kubectl, EXAMPLES[feature]
     crds = await _install(cluster, feature)
+    layout = Layout(features=closure((feature,)))
     server = EspalierProcess(
         tmp_path / "server",
-        await _kubeconfig(cluster, tmp_path),
+        await write_kubeconfig(cluster, tmp_path / "kubeconfig", layout),
         (free_port(), free_port()),
         f"--features={feature}",
         "--retry-period=0.3",
@@ -170,11 +171,6 @@ def _print_manifests(cluster: Kubernetes, feature: Feature) -> tuple[str, str]:
         code = manifests.run(parser.parse_args([f"--kubeconfig={cluster.kubeconfig}", *flags]))
     assert code == 0
     return out.getvalue(), error.getvalue()
-
-
-async def _kubeconfig(cluster: Kubernetes, folder: Path) -> Path:
-    account = await asyncio.to_thread(cluster.apiserver.access, ACCOUNT, GROUPS)
-    return await asyncio.to_thread(account.write_kubeconfig, folder / "kubeconfig")
 
 
 async def _webhooks(cluster: Kubernetes) -> list[Any]:

@@ -159,13 +159,19 @@ async def test_bad_zones_are_read_from_a_shoot_and_quotas_are_kept_there(
     settings = tmp_path / "settings.yaml"
     settings.write_text(yaml.safe_dump(SETTINGS))
     flags = {"namespace": place.own, "roles": "controllers", "manage_webhooks": "false"}
+    flags["features"] = "node-groups"
     clock = FastClock(SPEED)
     async with serving(str(place.kubeconfig), clock, config=settings, **flags) as served:
         await served.until_ready()
         await _check_that_other_zones_take_over(place)
         await _check_quotas(place, shoot)
         await _check_that_bad_zones_follow_the_shoot(place, shoot)
-    assert (await place.sizes())[1] == 3, "nothing is ever lowered"
+        assert (await place.sizes())[1] == 3, "nothing is ever lowered"
+        await place.server.kubectl("delete", "machinedeployments", "--all", "-n", place.namespace)
+        await place.server.kubectl(
+            *("wait", "configmap", "-n", place.own, "-l", names.POOL_LABEL),
+            *("--for=delete", "--timeout=60s"),
+        )
 
 
 async def _check_that_other_zones_take_over(place: Place) -> None:

@@ -12,6 +12,8 @@ from webhook.dev.planes.access import Access
 from webhook.kube.meta import Draft
 
 STANDALONE = Layout()
+IN_SEED = Layout(features=frozenset(("node-groups",)))
+"""What runs in the cluster of a seed, where worker pools are."""
 
 
 async def account_kubeconfig(

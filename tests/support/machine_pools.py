@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import orjson
 
-from tests.support.account import account_kubeconfig
+from tests.support.account import IN_SEED, account_kubeconfig
 from tests.support.control_planes import kubernetes
 from tests.support.controllers import running_controllers
 from tests.support.pool_state import (
@@ -270,6 +270,7 @@ class Site:
             ports,
             f"--identity={name}",
             "--roles=admission,controllers",
+            "--features=node-groups",
             # Long, so that a busy machine does not lose its lease.
             "--lease-duration=15",
             "--renew-deadline=12",
@@ -308,7 +309,7 @@ async def site(folder: Path) -> AsyncIterator[Site]:
             for kind in (*KINDS, "machineclasses"):
                 await eventually(partial(_is_served, session, kind))
             async with running_controllers(server, (MACHINE_CONTROLLER,)):
-                kubeconfig = await account_kubeconfig(server, folder / "kubeconfig")
+                kubeconfig = await account_kubeconfig(server, folder / "kubeconfig", IN_SEED)
                 yield Site(server, session, folder, kubeconfig)
 
 

@@ -1,9 +1,9 @@
 """Permissions granted compared with permissions used, as API servers have logged them.
 
-Servers of tests use certificates of our account whose groups name the mode of the installation and
-the garden namespace, so each line of an audit log states whose permissions it is about. All
-processes of a run reduce the logs of their API servers into one folder, and `tests/audit`
-compares them at the end.
+Servers of tests use certificates of our account whose groups name the modes and the features of the
+installation and the garden namespace, so each line of an audit log states whose permissions it is
+about. All processes of a run reduce the logs of their API servers into one folder, and
+`tests/audit` compares them at the end.
 """
 
 import json
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import msgspec
 from typing_extensions import override
 
 from webhook.cli.install.generate.rules import PermissionRule
@@ -23,7 +24,7 @@ FOLDER = os.environ.get("ESPALIER_AUDIT", "")
 """The folder of the run; without one nothing is audited."""
 AUDITED = "espalier:audited"
 """The group of all accounts that are audited."""
-_MODES, _GARDEN = "espalier:modes:", "espalier:garden:"
+_MODES, _FEATURES, _GARDEN = "espalier:modes:", "espalier:features:", "espalier:garden:"
 _OTHERS = ("kube-system", "kube-node-lease")
 _CANNOT = re.compile(r"cannot (\w+) resource")
 _BLOCKS = "you can't set finalizers on"
@@ -34,6 +35,7 @@ class UsedPermission(NamedTuple):
     """One verb on one resource that a server used, or was not allowed to use."""
 
     modes: tuple[str, ...]
+    features: tuple[str, ...]
     verb: str
     group: str
     resource: str
@@ -52,7 +54,9 @@ class UsedPermission(NamedTuple):
 def groups_of(layout: Layout, *further: str) -> tuple[str, ...]:
     """Return the groups of an account that runs in the modes of a layout, and in further ones."""
     modes = "+".join(sorted((*layout.modes, *further)))
-    return (AUDITED, f"{_MODES}{modes}", f"{_GARDEN}{layout.garden_namespace}")
+    features = "+".join(sorted(layout.features))
+    garden = layout.garden_namespace
+    return (AUDITED, f"{_MODES}{modes}", f"{_FEATURES}{features}", f"{_GARDEN}{garden}")
 
 
 def reduce_logs(logs: Iterable[Path]) -> None:
@@ -65,12 +69,8 @@ def reduce_logs(logs: Iterable[Path]) -> None:
 
 def read_folder(folder: Path) -> set[UsedPermission]:
     """Return what all API servers of a run have logged."""
-    found = (json.loads(path.read_text()) for path in folder.glob("*.json"))
-    return {
-        UsedPermission(tuple(modes), verb, group, resource, tuple(namespaces), name, allowed)
-        for rows in found
-        for modes, verb, group, resource, namespaces, name, allowed in rows
-    }
+    found = (path.read_bytes() for path in folder.glob("*.json"))
+    return {each for text in found for each in msgspec.json.decode(text, type=set[UsedPermission])}
 
 
 def read_log(lines: Iterable[str]) -> Iterator[UsedPermission]:
@@ -83,9 +83,9 @@ def read_log(lines: Iterable[str]) -> Iterator[UsedPermission]:
 
 def _read_event(event: Mapping[str, Any]) -> Iterator[UsedPermission]:
     groups = event["user"].get("groups") or ()
-    modes, garden = (
+    modes, features, garden = (
         next(each for each in groups if each.startswith(prefix)).removeprefix(prefix)
-        for prefix in (_MODES, _GARDEN)
+        for prefix in (_MODES, _FEATURES, _GARDEN)
     )
     own = event["user"]["username"].split(":")[2]
     target = event["objectRef"]
@@ -95,6 +95,7 @@ def _read_event(event: Mapping[str, Any]) -> Iterator[UsedPermission]:
     named = target.get("name", "") if resource.endswith("webhookconfigurations") else ""
     used = UsedPermission(
         tuple(modes.split("+")),
+        tuple(features.split("+")),
         event["verb"],
         target.get("apiGroup", ""),
         resource,
@@ -123,11 +124,12 @@ def _outcome(used: UsedPermission, event: Mapping[str, Any]) -> Iterator[UsedPer
 
 
 def covers(rule: PermissionRule, used: UsedPermission) -> bool:
-    """Return whether a rule grants what was used, or refused, in one of the modes of both."""
+    """Return whether a rule grants what was used, or refused, in a mode and a feature of both."""
     return (
         (used.group, used.resource) == (rule.group, rule.resource)
         and used.verb in rule.verbs
         and bool({*used.modes} & {*rule.modes})
+        and (not rule.features or bool({*used.features} & {*rule.features}))
         and (rule.scope == "cluster" or rule.scope in used.namespaces)
         and (not rule.names or used.name in rule.names)
     )

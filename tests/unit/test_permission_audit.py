@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,7 +38,9 @@ def events(
 
 
 FORBID = {"authorization.k8s.io/decision": "forbid"}
-RULE = PermissionRule("", "secrets", ("get", "create"), "why", scope="garden", modes=("gardener",))
+RULE = PermissionRule(
+    "", "secrets", ("get", "create"), "why", scope="garden", modes=("gardener",)
+)._replace(features=("seeds",))
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,13 @@ RULE = PermissionRule("", "secrets", ("get", "create"), "why", scope="garden", m
         ),
         pytest.param(
             event("get", "secrets", "garden", layout=Layout()), False, id="in another mode"
+        ),
+        pytest.param(
+            event(
+                "get", "secrets", "g", layout=replace(BESIDE, features=frozenset(("admission",)))
+            ),
+            False,
+            id="with other features",
         ),
         pytest.param(
             event("get", "secrets", "g", code=403, annotations=FORBID), False, id="a refused one"

@@ -19,12 +19,13 @@ Part: TypeAlias = Literal["garden", "runtime", "all"]
 """`garden` is the cluster that holds the objects, `runtime` the one that runs the pods."""
 
 InstallMode: TypeAlias = Literal[
-    "standalone", "gardener", "own-managedseed", "own-managedseedset", "kube-scheduler", "seed"
+    "standalone", "gardener", "own-managedseed", "own-managedseedset", "kube-scheduler"
 ]
 """What an installation does, as far as its permissions depend on it.
 
-`gardener` is beside a Gardener, `own-…` a controller that replaces Gardener's there, and `seed` the
-side of a seed; `kube-scheduler` is an addition to any other.
+`gardener` is beside a Gardener, and `own-…` a controller that replaces Gardener's there;
+`kube-scheduler` is an addition to any other. An installation in a seed is a standalone one with the
+feature `node-groups` only.
 """
 
 NAME: Final = "espalier"

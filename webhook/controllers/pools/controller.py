@@ -14,7 +14,7 @@ RECORDS: Final = Controller(
     PoolRecordObject,
     records.plan_record,
     (
-        Watch(MachineDeployment, mapping.to_records),
+        Watch(MachineDeployment, mapping.to_records_of_deployment),
         Watch(MachineSet, mapping.to_records),
         Watch(Machine, mapping.to_records),
     ),

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from webhook.api.machines import MachineDeployment
 from webhook.api.pool_records import PoolRecordObject
-from webhook.domain.pools import record_encoding
+from webhook.domain.pools import discovery, record_encoding
 from webhook.kube.meta import Object, ObjectKey
 from webhook.state import worker_pools
 from webhook.state.indexes import DEPLOYMENTS_BY_NAMESPACE
@@ -40,6 +41,19 @@ def to_records(old: Object | None, new: Object | None, snapshot: Snapshot) -> It
     pools, _ = worker_pools.pools_in(changed.namespace, snapshot) if changed else ((), ())
     namespace = snapshot.options.namespace
     return [ObjectKey(namespace, record_encoding.name_of(pool.key)) for pool in pools]
+
+
+def to_records_of_deployment(
+    old: MachineDeployment | None, new: MachineDeployment | None, snapshot: Snapshot
+) -> Iterable[ObjectKey]:
+    """Map a MachineDeployment to the records in its namespace, and to that of a pool it leaves.
+
+    The pool of the last MachineDeployment is gone with it, and its record has to be deleted.
+    """
+    yield from to_records(old, new, snapshot)
+    specs = discovery.discoveries(snapshot.options.nodegroups.discovery)
+    if old is not None and (key := discovery.key_of(old, specs)) is not None:
+        yield ObjectKey(snapshot.options.namespace, record_encoding.name_of(key))
 
 
 def to_deployments_of_record(

@@ -97,9 +97,13 @@ def release(autoscaler: SeedAutoscaler, snapshot: Snapshot) -> Iterator[Patch]:
 
 
 def plan_release(seed: Seed, snapshot: Snapshot) -> Plan:
-    """Remove the cordon of a seed that no autoscaler holds any more."""
+    """Remove the cordon of a seed that no autoscaler holds any more.
+
+    Version 0.1.0 did not record who holds a cordon, and left cordons behind.
+    """
     holder = holder_of(seed)
-    if seed.is_deleting or not holder or _is_held(seed, holder, snapshot):
+    is_marked = bool(holder) or is_cordoned(seed)
+    if seed.is_deleting or not is_marked or _is_held(seed, holder, snapshot):
         return NOTHING
     return Plan((_patch(seed),))
 

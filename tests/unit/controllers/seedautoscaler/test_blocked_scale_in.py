@@ -88,6 +88,16 @@ async def test_a_set_scaled_to_zero_by_hand_is_left_alone_until_it_is_scaled_up(
     assert garden.condition(names.SCALING_ACTIVE) == ("True", "ValidMetricFound")
 
 
+async def test_a_set_that_may_have_no_seeds_is_scaled_up_from_zero() -> None:
+    garden = AutoscaledGarden()
+    await garden.grow(minReplicas=0)
+    await scale(garden, 0)
+    await garden.add(15)
+    await garden.run(60)
+    assert garden.replicas == 2
+    assert garden.condition(names.SCALING_ACTIVE)[1] != "ScalingDisabled"
+
+
 async def test_a_set_without_replicas_takes_no_demand_from_the_next_set() -> None:
     garden = AutoscaledGarden()
     await garden.grow()

@@ -84,6 +84,27 @@ def test_one_metric_proposes(
     assert propose_replicas(replicas, loads, target, Decimal(pending)).replicas == expected
 
 
+@pytest.mark.parametrize(
+    ("used", "stuck", "expected"),
+    [
+        pytest.param(50, 0, 6, id="on target, each can go: as many as the load needs"),
+        pytest.param(45, 0, 5, id="10 % below, each can go: fewer would carry the load"),
+        pytest.param(45, 5, 5, id="10 % below, one can go: the others"),
+        pytest.param(45, 6, 6, id="10 % below, none can go: all"),
+        pytest.param(30, 6, 4, id="well below: as many as the load needs, though none can go"),
+    ],
+)
+def test_seeds_of_a_set_that_was_scaled_to_one_and_cannot_shrink(
+    used: int, stuck: int, expected: int
+) -> None:
+    loads = [
+        load._replace(removable=number >= stuck) for number, load in enumerate(_loads(*[used] * 6))
+    ]
+    starting = SeedLoad(Decimal(0), Decimal(0), ready=False, removable=False)
+    assert propose_replicas(1, loads, HALF, Decimal(0)).replicas == expected
+    assert propose_replicas(1, [*loads, starting], HALF, Decimal(0)).replicas == expected
+
+
 def test_a_metric_without_a_ready_seed_has_no_value_and_no_proposal() -> None:
     assert propose_replicas(2, _loads(starting=2), HALF, Decimal(0)) == MetricProposal(None, None)
 
