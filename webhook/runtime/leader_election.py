@@ -232,12 +232,20 @@ class LeaderElector:
 
     async def _release(self) -> None:
         self._deadline = None
+        try:
+            try:
+                await self._write_released()
+            except LockTakenError:
+                # A renewal that was cancelled may have been stored.
+                await self._read()
+                await self._write_released()
+        except (LockError, TimeoutError) as error:
+            logger.warning("could not release the lease", extra={"error": str(error)})
+
+    async def _write_released(self) -> None:
         observed = self._observed
         if observed is None or not self._is_ours(observed.record) or not observed.lease:
             return
         now = format_micro_time(self._clock.now())
         record = replace(observed.record, holder="", duration=1, acquired=now, renewed=now)
-        try:
-            await self._call(self._lock.replace(record.on(observed.lease)))
-        except (LockError, TimeoutError) as error:
-            logger.warning("could not release the lease", extra={"error": str(error)})
+        await self._call(self._lock.replace(record.on(observed.lease)))

@@ -189,6 +189,20 @@ async def test_a_leader_that_ends_releases_and_the_next_leads_within_a_retry_per
         assert server.lease["spec"]["leaseTransitions"] == 1
 
 
+async def test_a_leader_that_ends_during_a_renewal_that_is_stored_releases_the_lease() -> None:
+    server, clock, [one] = make("one")
+    async with running(one) as tasks:
+        writes = len(server.writes)
+        one.wire.hangs_after = True
+        await clock.advance(TIMING.retry_period)
+        assert len(server.writes) == writes + 1
+        tasks[0].cancel()
+        one.wire.hangs_after = False
+        await settle()
+        assert server.lease is not None
+        assert server.lease["spec"]["holderIdentity"] == ""
+
+
 async def test_a_killed_leader_is_replaced_within_lease_and_one_retry_period() -> None:
     _, clock, [one, two] = make("one", "two")
     async with running(one, two):
