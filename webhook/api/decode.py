@@ -110,6 +110,8 @@ def _struct_cleaner(struct: type) -> _Cleaner:
 def _cleaner(info: inspect.Type) -> _Cleaner | None:
     """Return what copies a value of a type without nulls; None if it has no members."""
     match info:
+        case inspect.Metadata():  # a description
+            return _cleaner(info.type)
         case inspect.StructType():
             return _struct_cleaner(info.cls)
         case inspect.VarTupleType():
