@@ -85,6 +85,8 @@ def _large_values(value: Any, size: int) -> Iterator[tuple[str, Any]]:
             yield "digits", "9" * size
             yield "a list", "1," * (size // 2)
             yield "parts", "1m" * (size // 2)
+        case _:
+            return
 
 
 def _renamed(item: Any, index: int) -> Any:
