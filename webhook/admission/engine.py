@@ -1,15 +1,13 @@
 """Run the policies that match a request and combine their findings into one decision."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.admission import json_limits
+from webhook.admission import shape
 from webhook.admission.decision import (
-    DECODE_ERRORS,
-    TYPE_INVALID,
     Decision,
     Finding,
     Grant,
@@ -21,8 +19,6 @@ from webhook.admission.decision import (
 from webhook.admission.finalizers import finalizers_only
 from webhook.admission.policy import Policy
 from webhook.admission.table import POLICIES
-from webhook.api import decode
-from webhook.api.kinds import Kind
 from webhook.domain.features import ALL_FEATURES, Feature, has_policy
 from webhook.domain.options import Mode
 from webhook.kube import patches
@@ -71,7 +67,7 @@ class PolicyTable:
         active = _active(group, request, snapshot)
         if not active:
             return _ALLOWED
-        if any(_shape_faults(request)):
+        if not shape.is_decodable(request):
             return self._unmutated(request, active)
         raw, draft = request.raw(), request.draft()
         operations: list[patches.PatchOperation] = []
@@ -107,7 +103,7 @@ class PolicyTable:
         """Allow an object that cannot be decoded if validators reject it; else reject its depth."""
         if _find(self._validators, request) is not None:
             return _ALLOWED
-        exceeded = _exceeded_limits(request)
+        exceeded = shape.exceeded_limits(request)
         return _malformed(exceeded, active) if exceeded else _ALLOWED
 
     def validate(self, request: Request, snapshot: Snapshot) -> Decision | Needs:
@@ -117,7 +113,7 @@ class PolicyTable:
             return _ALLOWED
         active = _active_validators(group, request, snapshot)
         if request.has_object and active and not request.is_shape_checked:
-            faults = tuple(_shape_faults(request))
+            faults = shape.faults(request)
             if faults:
                 return _without_unread_warnings(_malformed(faults, active), request, snapshot)
         findings: list[Finding] = []
@@ -190,39 +186,6 @@ def _is_quiet(request: Request, snapshot: Snapshot) -> bool:
     if not snapshot.options.beside_gardener:
         return False
     return request.subresource == "status" or request.user.username.startswith(_CONTROLLERS)
-
-
-def _shape_faults(request: Request) -> Iterator[Finding]:
-    """Yield why the object cannot be decoded, field by field."""
-    kind, data = request.kind, request.object_bytes
-    if kind is None or data is None or request.is_shape_checked:
-        return
-    if exceeded := _exceeded_limits(request):
-        yield from exceeded
-        return
-    try:
-        request.object_as(kind.model)
-    except DECODE_ERRORS as error:
-        yield from _type_faults(kind, request) or (_unreadable(error),)
-
-
-def _exceeded_limits(request: Request) -> tuple[Finding, ...]:
-    data = request.object_bytes
-    if request.faults or data is None:
-        return request.faults
-    return json_limits.faults(data) if json_limits.is_suspect(data) else ()
-
-
-def _type_faults(kind: Kind, request: Request) -> list[Finding]:
-    try:
-        faults = decode.malformed_fields(kind, request.raw())
-    except DECODE_ERRORS as error:
-        return [_unreadable(error)]
-    return [Finding(fault.path, fault.message, TYPE_INVALID) for fault in faults]
-
-
-def _unreadable(error: Exception) -> Finding:
-    return Finding("", f"cannot be read: {error}", TYPE_INVALID)
 
 
 def _attributed(finding: Finding, policy: str, mode: Mode) -> Finding:

@@ -31,6 +31,8 @@ MAX_WARNINGS: Final = 4096
 _HEAD: Final = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":{{"uid":'.encode()
 _ALLOW: Final = b',"allowed":true}}'
 _MAX_VALUE: Final = 120
+_MAX_TEXT: Final = 1024
+"""How much of a field or of a message is shown: both may contain what a client wrote."""
 _CAUSES: Final = {
     REQUIRED: (fielderrors.REQUIRED, "Required value"),
     INVALID: (fielderrors.INVALID, "Invalid value"),
@@ -86,7 +88,7 @@ def status(request: Request, decision: Decision) -> dict[str, Any]:
 
 def describe(finding: Finding) -> str:
     """Format one finding like a Kubernetes field error."""
-    return f"{finding.field}: {_body(finding)}" if finding.field else finding.message
+    return f"{_cut(finding.field)}: {_body(finding)}" if finding.field else _cut(finding.message)
 
 
 def limit_warnings(warnings: Iterable[str]) -> Iterable[str]:
@@ -113,7 +115,7 @@ def _causes(findings: list[Finding]) -> Iterable[dict[str, str]]:
         yield {
             "reason": _CAUSES[finding.reason][0],
             "message": _body(finding),
-            "field": finding.field,
+            "field": _cut(finding.field),
         }
     if len(findings) > MAX_CAUSES:
         more = f"and {len(findings) - MAX_CAUSES} more faults of this object"
@@ -130,9 +132,12 @@ def _message(findings: list[Finding]) -> str:
 
 def _body(finding: Finding) -> str:
     value = "" if finding.value is UNSET else f"{_shown(finding.value)}: "
-    return f"{_CAUSES[finding.reason][1]}: {value}{finding.message}"
+    return f"{_CAUSES[finding.reason][1]}: {value}{_cut(finding.message)}"
 
 
 def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"
+    return _cut(msgspec.json.encode(value).decode(), _MAX_VALUE)
+
+
+def _cut(text: str, limit: int = _MAX_TEXT) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,9 +1,11 @@
 """Decoding of JSON into Structs, and for objects that do not decode: every malformed field."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
+from msgspec import inspect
 
 from webhook.api.kinds import Kind
 from webhook.api.openapi import whole_schema_of
@@ -41,12 +43,12 @@ def decode(model: type[T], data: bytes | bytearray | memoryview | msgspec.Raw) -
 
 def convert(model: type[T], raw: Raw) -> T:
     """Convert a JSON value into an object; raises msgspec.ValidationError."""
-    return msgspec.convert(_without_nulls(raw), model)
+    return msgspec.convert(_without_nulls(model, raw), model)
 
 
 def malformed_fields(kind: Kind, raw: Raw) -> tuple[MalformedField, ...]:
     """Return every malformed field of an object that does not decode."""
-    value = _without_nulls(raw)
+    value = _without_nulls(kind.model, raw)
     found = tuple(_malformed_field(error) for error in _schema(kind).validate(value))
     if found:
         return found
@@ -76,21 +78,63 @@ def _decoder(model: type[Object]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(model)
 
 
-def _without_nulls(raw: Any) -> Any:
-    """Copy a JSON value without null members; not recursive, so any depth works."""
-    root = [raw]
-    stack: list[tuple[Any, Any]] = [(root, 0)]
-    while stack:
-        holder, key = stack.pop()
-        value = holder[key]
-        if isinstance(value, dict):
-            copied: Any = {name: each for name, each in value.items() if each is not None}
-            keys: Any = copied.keys()
-        elif isinstance(value, list | tuple):
-            copied = list(value)
-            keys = range(len(copied))
-        else:
-            continue
-        holder[key] = copied
-        stack.extend((copied, each) for each in keys)
-    return root[0]
+_Cleaner: TypeAlias = Callable[[Any], Any]
+
+
+def _without_nulls(model: type[Object], raw: Raw) -> Raw:
+    """Copy a JSON value without null members where the model has fields.
+
+    What a model does not read is neither copied nor searched: it is most of a large object.
+    """
+    cleaned: Raw = _struct_cleaner(model)(raw)
+    return cleaned
+
+
+@cache
+def _struct_cleaner(struct: type) -> _Cleaner:
+    fields = cast("inspect.StructType", inspect.type_info(struct)).fields
+    cleaners = {field.encode_name: _cleaner(field.type) for field in fields}
+
+    def clean(value: Any) -> Any:
+        if type(value) is not dict:
+            return value
+        return {
+            name: member if (inner := cleaners.get(name)) is None else inner(member)
+            for name, member in value.items()
+            if member is not None
+        }
+
+    return clean
+
+
+def _cleaner(info: inspect.Type) -> _Cleaner | None:
+    """Return what copies a value of a type without nulls; None if it has no members."""
+    match info:
+        case inspect.Metadata():  # a description
+            return _cleaner(info.type)
+        case inspect.StructType():
+            return _struct_cleaner(info.cls)
+        case inspect.VarTupleType():
+            return _list_cleaner(_cleaner(info.item_type))
+        case inspect.DictType():
+            return _dict_cleaner(_cleaner(info.value_type))
+        case inspect.UnionType():
+            return next(filter(None, map(_cleaner, info.types)), None)
+        case _:
+            return None
+
+
+def _list_cleaner(inner: _Cleaner | None) -> _Cleaner | None:
+    if inner is None:
+        return None
+    return lambda value: [*map(inner, value)] if isinstance(value, list | tuple) else value
+
+
+def _dict_cleaner(inner: _Cleaner | None) -> _Cleaner:
+    def clean(value: Any) -> Any:
+        if type(value) is not dict:
+            return value
+        kept = {name: member for name, member in value.items() if member is not None}
+        return kept if inner is None else {name: inner(each) for name, each in kept.items()}
+
+    return clean

@@ -21,9 +21,8 @@ _MAX_SECONDS: Final = 1e9
 def parse_seconds(text: str) -> float | None:
     """Return the seconds of an unsigned duration; None for any other text."""
     total, end = 0.0, 0
-    for part in _PART.finditer(text):
-        if part.start() != end:
-            return None
+    # Each part begins where the last one ends: a search would try every digit of a long number.
+    while part := _PART.match(text, end):
         total += float(part[1]) * _SECONDS[part[2]]
         end = part.end()
     return total if text and end == len(text) else None

@@ -92,8 +92,8 @@ class Extender:
             try:
                 body = await _read(request, deadline)
                 authorized = await self._may_bind_all(request, deadline)
-
-                pacing = request.app[TRAFFIC].pacing
+                traffic = request.app[TRAFFIC]
+                pacing = traffic.pacing if authorized else traffic.open_pacing
 
                 def evaluate(snapshot: Snapshot) -> ExtenderResult:
                     with pacing.working(len(body)):

@@ -14,6 +14,8 @@ class Traffic:
         self._last = clock.monotonic()
         self.bodies = BodyBudget(body_bytes)
         self.pacing = Pacing()
+        self.open_pacing = Pacing()
+        """For clients without proof: they must not keep the large bodies of others waiting."""
         self.in_flight = 0
         self.draining = False
         self.lag = 0.0

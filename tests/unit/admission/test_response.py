@@ -99,6 +99,18 @@ def test_a_denial_has_a_cause_for_its_field(finding: Finding, cause: tuple[str, 
     }
 
 
+def test_a_denial_is_short_whatever_the_client_wrote() -> None:
+    long = "x" * 1_000_000
+    findings = (
+        Finding.invalid(f"spec.{long}", long, f"{long} is not known")._replace(policy="p"),
+        Finding.denied(f"seed {long} is full")._replace(policy="p"),
+    )
+    decision = Decision(findings, outcomes=(PolicyOutcome("p", "deny"),))
+    encoded = response.encode(REQUEST, decision)
+    assert len(encoded) < 10_000
+    assert b"seed xxx" in encoded
+
+
 def test_a_denial_names_every_fault_and_warnings_are_no_causes() -> None:
     findings = (
         Finding.required("spec.a", "set it")._replace(policy="p"),

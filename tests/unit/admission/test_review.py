@@ -223,6 +223,21 @@ def test_unknown_fields_of_a_review_are_ignored() -> None:
             review.decode(PLAIN.replace(b"{", more + too_large + b",", 1))
 
 
+@pytest.mark.parametrize("depth", [800, 1_200, 9_000])
+def test_a_stored_object_is_read_but_for_what_is_too_deep(depth: int) -> None:
+    """Otherwise no rule on deletions or changes would see it."""
+    old = {**SHOOT, "spec": {"region": "there", "provider": {"infrastructureConfig": "HERE"}}}
+    body = msgspec.json.encode(make_review(oldObject=old, object=None, operation="DELETE"))
+    deep = b'{"a":' * depth + b"1" + b"}" * depth
+    for decode in (review.decode, review.decode_whole):
+        request = decode(body.replace(b'"HERE"', deep))
+        stored = request.old_as(Shoot)
+        assert stored is not None
+        assert stored.spec.region == "there"
+        assert request.old_raw() is not None
+        assert request.faults == ()
+
+
 def test_deep_objects_are_left_to_the_decision() -> None:
     deep = b"[" * 300 + b"]" * 300
     assert review.decode(PLAIN.replace(b'"here"', deep)).uid == "f0d1"

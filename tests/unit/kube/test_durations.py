@@ -34,6 +34,13 @@ def test_a_duration_is_capped():
     assert durations.parse("soon") is None
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["9" * 2_000_000, "9." * 1_000_000, "1m" * 500_000 + "!"])
+def test_a_text_of_any_length_is_read_once(text: str) -> None:
+    """Trying every digit again takes minutes."""
+    assert durations.parse_seconds(text) is None
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from webhook.kube.meta import Metadata, ObjectKey
 from webhook.scheduling.extender import ExtenderBindingArgs, ExtenderError, ExtenderResult
 from webhook.server.authentication import TOKEN_SECONDS, Authenticator
 from webhook.server.extender import ALL_SHOOTS, Extender
+from webhook.server.pacing import LARGE
 from webhook.state.live_reads import AccessReview, LiveGet
 from webhook.state.snapshot import Snapshot
 
@@ -285,3 +287,18 @@ async def test_explain_of_a_missing_shoot_is_404(ready: Bench, connect: Connect)
     client = await connect(ready)
     response = await client.get("/scheduler/explain/garden-core/two", headers=BEARER)
     assert response.status == 404
+
+
+async def test_large_calls_of_strangers_wait_for_each_other_and_for_nobody_else(
+    ready: Bench, connect: Connect
+) -> None:
+    ready.cache.answers = may("alice", True, ALL_SHOOTS)
+    ready.traffic.open_pacing._free_at = perf_counter() + 3600.0
+    client = await connect(ready)
+    path, large = "/scheduler/prioritize?timeout=1s", b" " * LARGE
+    response = await client.post(path, data=large, headers=BEARER)
+    assert await response.read() == SCORES[True]
+    response = await client.post(path, data=large)
+    assert await response.read() == b"[]"
+    response = await client.post(path, data=b"{}")
+    assert await response.read() == SCORES[False]

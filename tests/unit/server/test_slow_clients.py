@@ -11,6 +11,7 @@ import pytest
 from tests.support.waits import eventually
 from tests.unit.server.conftest import Bench, review
 from tests.unit.server.test_fastpath import Wire, post
+from webhook.admission.table import POLICIES
 from webhook.cli.install.generate import workload
 from webhook.kube.quantity import parse
 from webhook.server import bodies, connection, fastpath
@@ -255,10 +256,13 @@ def test_the_default_is_an_eighth_of_the_memory_limit(fast_path: bool) -> None:
 
 
 @pytest.mark.parametrize("depth", [1_200, 5_000, 9_000])
-async def test_deep_objects_are_refused_with_200(server: Server, depth: int) -> None:
+async def test_deep_objects_are_refused_with_200(bench: Bench, fast_path: bool, depth: int) -> None:
+    bench.policies = POLICIES
     marked = json.dumps(review(object={"metadata": {"name": "one"}, "spec": {"x": "HERE"}}))
     deep = '{"a":' * depth + "1" + "}" * depth
-    wire = await server.connect(post(marked.replace('"HERE"', deep).encode()))
-    status, _, body = await wire.answer()
-    assert status == 200
-    assert json.loads(body)["response"]["uid"] == "705ab4f5-6393-11e8-b7cc-42010a800002"
+    async with opened(bench, fast_path) as server:
+        wire = await server.connect(post(marked.replace('"HERE"', deep).encode()))
+        status, _, body = await wire.answer()
+    answer = json.loads(body)["response"]
+    assert (status, answer["uid"]) == (200, "705ab4f5-6393-11e8-b7cc-42010a800002")
+    assert [each["field"] for each in answer["status"]["details"]["causes"]] == ["spec.x.a"]

@@ -51,11 +51,13 @@ def _pinned_zones(spec: ShootSpec) -> tuple[str, ...]:
 def _validate_pinned(shoot: Shoot) -> Iterator[Finding]:
     """Reject a zone that is named twice, and a wrong number of zones."""
     chosen = _pinned_zones(shoot.spec)
+    seen: set[str] = set()
     for index, zone in enumerate(chosen):
-        if zone in chosen[:index]:
+        if zone in seen:
             yield Finding.duplicate(f"{_ZONES_FIELD}[{index}]", zone, "name each zone once")
+        seen.add(zone)
     wanted = zones.MIN_ZONES if _is_multi_zone(shoot) else 1
-    if chosen and len(set(chosen)) != wanted:
+    if chosen and len(seen) != wanted:
         yield Finding.invalid(
             _ZONES_FIELD,
             list(chosen),

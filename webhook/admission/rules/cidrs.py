@@ -50,11 +50,13 @@ def validate(spec: SeedNetworks, base: str) -> Iterator[Finding]:
 
 
 def _families(families: tuple[str, ...], base: str) -> Iterator[Finding]:
+    seen: set[str] = set()
     for index, family in enumerate(families):
         if family not in _FAMILIES:
             yield Finding.not_supported(f"{base}[{index}]", family, _FAMILIES)
-        elif family in families[:index]:
+        elif family in seen:
             yield Finding.duplicate(f"{base}[{index}]", family, "name each family once")
+        seen.add(family)
 
 
 def _read(

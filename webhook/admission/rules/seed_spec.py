@@ -132,12 +132,14 @@ def _settings(settings: SeedSettings, zones: tuple[str, ...], base: str) -> Iter
 def _balancers(names: tuple[str, ...], zones: tuple[str, ...], base: str) -> Iterator[Finding]:
     if names and len(zones) < 2:
         yield Finding.forbidden(base, "needs at least 2 zones in provider.zones")
+    known, seen = set(zones), set[str]()
     for index, name in enumerate(names):
         field = f"{base}[{index}].name"
-        if name not in zones:
+        if name not in known:
             yield Finding(field, "is none of the seed's provider.zones", NOT_SUPPORTED, name)
-        if name in names[:index]:
+        if name in seen:
             yield Finding.duplicate(field, name, "name each zone once")
+        seen.add(name)
 
 
 def _exposure(spec: SeedSpec, base: str, options: SeedValidationOptions) -> Iterator[Finding]:

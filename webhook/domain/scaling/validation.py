@@ -21,6 +21,8 @@ from webhook.kube.timestamps import TimestampError, parse_time
 
 MAX_CONTAINERS: Final = 100
 MAX_RESOURCES: Final = 20
+MAX_SCHEDULES: Final = 100
+"""How many ScheduledScalings one Tortoise may have: the status of each depends on all of them."""
 SHORTEST_GAP: Final = timedelta(minutes=5)
 """For so long a HorizontalPodAutoscaler does not scale down by default, so that replicas do not
 follow windows that close for less."""

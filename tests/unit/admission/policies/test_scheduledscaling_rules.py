@@ -285,3 +285,29 @@ def test_a_stored_object_with_more_floors_can_still_be_changed() -> None:
     old = _containers(101)
     new = merged(old, {"spec": {"suspend": True}})
     assert validate("scheduledscaling.rules", new, old, around=[TORTOISE]).refused == set()
+
+
+@pytest.mark.parametrize(
+    ("stored", "target", "refused"),
+    [
+        pytest.param(99, "cute-tortoise", False, id="the hundredth"),
+        pytest.param(100, "cute-tortoise", True, id="one more"),
+        pytest.param(100, "other", False, id="of another Tortoise"),
+    ],
+)
+def test_a_tortoise_has_at_most_a_hundred_schedules(
+    stored: int, target: str, refused: bool
+) -> None:
+    present = [merged(scaling(), {"metadata": {"name": f"s{n}"}}) for n in range(stored)]
+    new = scaling(targetRefs={"tortoiseName": target})
+    for old in (None, scaling(targetRefs={"tortoiseName": "former"})):
+        result = validate("scheduledscaling.rules", new, old, around=[TORTOISE, *present])
+        assert result.refused == (
+            {("spec.targetRefs.tortoiseName", "Forbidden")} if refused else set()
+        )
+
+
+def test_one_of_too_many_stored_schedules_can_still_be_changed() -> None:
+    present = [merged(scaling(), {"metadata": {"name": f"s{n}"}}) for n in range(200)]
+    new = scaling(suspend=True)
+    assert not validate("scheduledscaling.rules", new, scaling(), around=present).refused

@@ -299,6 +299,13 @@ def test_pinned_zones(new: dict[str, Any], refused: set[tuple[str, str]]) -> Non
     assert validate("shoot.ha", new, options=Options(beside_gardener=True)).refused == set()
 
 
+@pytest.mark.timeout(20)
+def test_every_zone_of_a_long_list_is_looked_at_once() -> None:
+    """Comparing each one with all before it takes minutes, in which nobody else is answered."""
+    found = validate("shoot.ha", pinned(*map(str, range(100_000)), "7"))
+    assert found.refused == {(f"{ZONES}[100000]", "Duplicate"), (ZONES, "Invalid")}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "is_refused"),
     [
