@@ -115,7 +115,8 @@ class Metrics:
         )
         self.incomplete_requests = self._counter(
             "incomplete_requests_total",
-            "Requests that their client did not complete: hung-up, late-head, late-body, malformed",
+            "Requests that their client did not complete: hung-up, late-handshake, late-head,"
+            " late-body, malformed",
             "reason",
         )
         self.panics = self._counter("panics_total", "Requests that failed with a bug", "path")

@@ -4,14 +4,16 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
 from aiohttp import web
 
+from webhook.runtime.tasks import background
 from webhook.server.connection import Connections, LimitedConnection
-from webhook.server.fastpath import FAST_PATHS, FastPathConnection
+from webhook.server.fastpath import FAST_PATHS, FastPathConnection, FastPaths
+from webhook.server.handshakes import BACKLOG, TlsPort, bind
 from webhook.server.keys import METRICS
 from webhook.server.traffic import Traffic
 
@@ -23,11 +25,6 @@ IN_FLIGHT_SECONDS: Final = 35.0
 """How long requests in flight may take after the port is closed: longer than any deadline."""
 PROBE_SECONDS: Final = 5.0
 """The same for probes and scrapes of metrics."""
-
-HANDSHAKE_SECONDS: Final = 10.0
-"""How long a client may take for its TLS handshake."""
-
-_BACKLOG: Final = 1024
 
 
 class ListenError(Exception):
@@ -66,42 +63,62 @@ async def listening(
         keepalive_timeout=KEEP_ALIVE,
         shutdown_timeout=in_flight_seconds,
     )
+    connections = Connections(app.get(METRICS))
+    connect = _protocols(runner, app.get(FAST_PATHS), connections)
+    if context is None:
+        async with _running(runner), _plain(connect, host, port) as opened:
+            yield opened
+    else:
+        tls = TlsPort(await _bind(host, port), connect, context, connections.count)
+        handshakes = background("TLS handshakes", tls.run())
+        async with handshakes, _running(runner), tls.accepting() as opened:
+            yield opened
+
+
+@asynccontextmanager
+async def _running(runner: web.AppRunner) -> AsyncIterator[None]:
     await runner.setup()
     try:
-        opened = await _open(runner, app, (host, port), context)
-        try:
-            yield opened.sockets[0].getsockname()[1]
-        finally:
-            opened.close()
+        yield
     finally:
         await runner.cleanup()
 
 
-async def _open(
-    runner: web.AppRunner,
-    app: web.Application,
-    address: tuple[str, int],
-    context: ssl.SSLContext | None,
-) -> asyncio.Server:
-    loop, server = asyncio.get_running_loop(), cast("web.Server", runner.server)
-    paths, connections = app.get(FAST_PATHS), Connections(app.get(METRICS))
+def _protocols(
+    runner: web.AppRunner, paths: FastPaths | None, connections: Connections
+) -> Callable[[], asyncio.BaseProtocol]:
+    options = {"loop": asyncio.get_running_loop(), "keepalive_timeout": KEEP_ALIVE}
 
     def connect() -> asyncio.BaseProtocol:
-        options = {"loop": loop, "keepalive_timeout": KEEP_ALIVE}
+        server = cast("web.Server", runner.server)
         if paths is None:
             return LimitedConnection(server, connections, **options)
         return FastPathConnection(server, connections, paths, **options)
 
+    return connect
+
+
+@asynccontextmanager
+async def _plain(
+    connect: Callable[[], asyncio.BaseProtocol], host: str, port: int
+) -> AsyncIterator[int]:
     try:
-        return await loop.create_server(
-            connect,
-            *address,
-            ssl=context,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS if context is not None else None,
+        opened = await asyncio.get_running_loop().create_server(
+            connect, host, port, backlog=BACKLOG
         )
     except OSError as error:
-        raise _listen_error(*address, error) from error
+        raise _listen_error(host, port, error) from error
+    try:
+        yield opened.sockets[0].getsockname()[1]
+    finally:
+        opened.close()
+
+
+async def _bind(host: str, port: int) -> list[socket.socket]:
+    try:
+        return await bind(host, port)
+    except OSError as error:
+        raise _listen_error(host, port, error) from error
 
 
 @asynccontextmanager
