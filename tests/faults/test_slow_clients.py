@@ -15,10 +15,12 @@ from tests.support.server_processes import Replica, running
 from webhook.cli.install.generate.workload import MEMORY_LIMIT
 from webhook.kube import quantity
 from webhook.server.bodies import MAX_BODY
+from webhook.server.handshakes import MAX_HANDSHAKES
 
 WAVES = 30 if IN_SOAK else 3
 CLIENTS = 60
 HEADS = 300 if IN_SOAK else 50
+SILENT = 8000 if IN_SOAK else 600
 
 pytestmark = pytest.mark.timeout(1800 if IN_SOAK else 300)
 
@@ -52,9 +54,13 @@ async def test_half_sent_bodies_stay_below_the_memory_limit(garden, tmp_path) ->
                 writer.writelines(parts)
                 await writer.drain()
 
+        async def be_silent() -> None:
+            writers.append((await asyncio.open_connection("127.0.0.1", replica.port))[1])
+
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(load.run(reusing=4, pause=0.01))
             await load.until(20)
+            await asyncio.gather(*(be_silent() for _ in range(SILENT)))
             await asyncio.gather(*(send(HEAD) for _ in range(HEADS)))
             for _ in range(WAVES):
                 await asyncio.gather(*(send(HEAD, b"\r\n", BODY) for _ in range(CLIENTS)))
@@ -67,5 +73,7 @@ async def test_half_sent_bodies_stay_below_the_memory_limit(garden, tmp_path) ->
         assert most_memory(replica) < quantity.parse(MEMORY_LIMIT)
         found = await scrape(replica, session)
         assert found['espalier_requests_shed_total{path="/validate",reason="bytes"}'] > 0
+        silent = found['espalier_incomplete_requests_total{reason="late-handshake"}']
+        assert silent >= SILENT - MAX_HANDSHAKES
         assert found.get('espalier_panics_total{path="/validate"}', 0) == 0
         assert not [line for line in replica.lines() if line["level"] in ("error", "critical")]

@@ -168,8 +168,8 @@ CAMPAIGNS: Final = (
     ),
     Campaign(
         "tests/faults/test_slow_clients.py::test_half_sent_bodies_stay_below_the_memory_limit",
-        "30 waves of 60 clients that send all but the last byte of 7 MiB, and 300 half-sent heads,"
-        " beside clients that send reviews",
+        "30 waves of 60 clients that send all but the last byte of 7 MiB, 300 half-sent heads and"
+        " 8,000 clients that connect and are silent, beside clients that send reviews",
         "every review is answered, the memory stays below the limit of the manifests, and nothing"
         " is logged or counted as a bug",
     ),
