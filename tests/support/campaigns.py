@@ -167,6 +167,12 @@ CAMPAIGNS: Final = (
         "the cache equals what the API server holds in the end",
     ),
     Campaign(
+        "tests/properties/test_large_objects.py::test_a_large_field_gets_a_short_response",
+        "each field of the kinds that users of a namespace write is enlarged to 3 MB in turn",
+        "each review gets a short response, and none takes time that grows with the square of the"
+        " size",
+    ),
+    Campaign(
         "tests/faults/test_slow_clients.py::test_half_sent_bodies_stay_below_the_memory_limit",
         "30 waves of 60 clients that send all but the last byte of 7 MiB, 300 half-sent heads and"
         " 8,000 clients that connect and are silent, beside clients that send reviews",

@@ -54,7 +54,8 @@ def test_null_in_what_a_model_does_not_read_costs_nothing():
         assert decode(Shoot, data) == Shoot()
         return count_steps(lambda: decode(Shoot, data))
 
-    assert steps([{"a": None}] * 100_000) == steps([{}])
+    # The garbage collector may take steps of its own meanwhile.
+    assert steps([{"a": None}] * 100_000) < steps([{}]) + 10_000
 
 
 def test_null_within_a_list_is_malformed():

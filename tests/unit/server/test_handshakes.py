@@ -122,7 +122,7 @@ def test_a_handshake_has_a_deadline(run: Run, monkeypatch: pytest.MonkeyPatch) -
     run(main)
 
 
-def test_a_client_that_does_not_speak_tls_is_counted_and_no_bug(
+def test_a_client_without_tls_is_counted_and_is_no_bug(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
