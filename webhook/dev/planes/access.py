@@ -4,6 +4,7 @@ import base64
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Self
 
@@ -75,9 +76,10 @@ def sign_access(url: str, keyring: Keyring, user: str, groups: Sequence[str] = (
 
     It reads and writes files: on an event loop, call it through `asyncio.to_thread`.
     """
-    # User names contain characters that file names must not.
-    name = "client-" + "".join(c if c.isalnum() else "-" for c in ":".join((user, *groups)))
-    client = keyring.client(name, user, groups)
+    # User names contain characters that file names must not, and groups may be too long for one.
+    readable = "".join(c if c.isalnum() else "-" for c in user)
+    digest = sha256("\n".join((user, *groups)).encode()).hexdigest()[:16]
+    client = keyring.client(f"client-{readable}-{digest}", user, groups)
     return Access.read(url, keyring.files.certificate, client)
 
 
