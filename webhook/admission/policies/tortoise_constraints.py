@@ -20,9 +20,8 @@ def mutate(draft: Draft, request: Request, snapshot: Snapshot) -> None:
 
 
 def _must_not_learn(request: Request, held: Floors, snapshot: Snapshot) -> bool:
-    tortoise = snapshot.get(Tortoise, request.key)
-    if tortoise is None:
-        return False
+    # A cache that lists the kind anew may not have it yet; the request has it in any case.
+    tortoise = snapshot.get(Tortoise, request.key) or request.object_as(Tortoise)
     wanted = schedules.effective_floors(tortoise, held, snapshot.options.scaling)
     key = ObjectKey(tortoise.namespace, schedules.autoscaler_of(tortoise))
     autoscaler = snapshot.get(HorizontalPodAutoscaler, key)

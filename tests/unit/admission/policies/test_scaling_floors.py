@@ -163,6 +163,8 @@ AFTERMATH = {names.SCALING_AFTERMATH: '{"replicas": 50, "since": "2026-01-15T11:
     ("around", "value", "stored"),
     [
         pytest.param([_tortoise(), OPEN], 25, 3, id="under a floor a slot does not rise"),
+        pytest.param([OPEN], 25, 3, id="nor that of a Tortoise which the cache does not have"),
+        pytest.param([], 25, 25, id="without both it rises"),
         pytest.param([_tortoise(), OPEN], 2, 2, id="it may fall"),
         pytest.param([_tortoise()], 25, 25, id="without a floor it rises"),
         pytest.param(
